@@ -21,7 +21,7 @@ using Rule = SeccompPolicy::Rule;
 using Test = SeccompPolicy::ArgumentTest;
 
 constexpr uint64_t kAll = ~uint64_t{0};
-// Of socket(2)'s type; what stands above are its flags.
+// The type in socket(2)'s second argument; the bits above are flags.
 constexpr uint64_t kTypeBits = 0xf;
 
 class Rules {
@@ -29,7 +29,7 @@ class Rules {
   void Allow(const std::vector<int>& calls, const std::string& reason) {
     for (const int call : calls) Add(call, 0, {}, reason);
   }
-  // Where one of `allowed` holds; else `error`.
+  // Allows the call if one of `allowed` holds; otherwise it fails with `error`.
   void AllowIf(int call, const std::vector<std::vector<Test>>& allowed,
                int error, const std::string& reason) {
     for (const std::vector<Test>& tests : allowed) Add(call, 0, tests, reason);

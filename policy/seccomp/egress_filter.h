@@ -6,10 +6,10 @@
 
 namespace sandglass::policy {
 
-// The system calls that the egress proxy's process makes once its rights are
-// gone; others fail, most with ENOSYS. It starts no program, maps no code,
-// makes no socket but for TCP and UDP, listens on none, and opens files for
-// reading alone.
+// Allows the system calls that the egress proxy's process makes once it has
+// given up its rights; others fail, most of them with ENOSYS. The process
+// starts no program, maps no code, makes only sockets for TCP and UDP, listens
+// on none, and opens files only for reading.
 absl::StatusOr<BpfProgram> MakeEgressFilter();
 
 }  // namespace sandglass::policy

@@ -9,9 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "policy/seccomp/seccomp.h"
 
-// What is accepted follows the kernel's bpf_check_classic(),
-// check_load_and_stores() (net/core/filter.c) and seccomp_check_filter()
-// (kernel/seccomp.c).
+// The checks follow the kernel's bpf_check_classic(), check_load_and_stores()
+// (net/core/filter.c) and seccomp_check_filter() (kernel/seccomp.c).
 
 namespace sandglass::policy {
 namespace {
@@ -34,7 +33,7 @@ absl::Status CheckScratchIndex(size_t at, const sock_filter& instruction) {
 
 absl::Status CheckJump(const BpfProgram& program, size_t at) {
   const sock_filter& instruction = program[at];
-  const size_t left = program.size() - at - 1;  // instructions behind this one
+  const size_t left = program.size() - at - 1;  // instructions after this one
   if (BPF_OP(instruction.code) == BPF_JA) {
     if (instruction.k < left) return absl::OkStatus();
   } else if (instruction.jt < left && instruction.jf < left) {
@@ -43,7 +42,7 @@ absl::Status CheckJump(const BpfProgram& program, size_t at) {
   return Malformed(at, "jumps out of the program");
 }
 
-// Opcode, constants and jump targets of one instruction.
+// Checks the opcode, constants and jump targets of one instruction.
 absl::Status CheckInstruction(const BpfProgram& program, size_t at) {
   const sock_filter& instruction = program[at];
   switch (instruction.code) {
@@ -105,9 +104,10 @@ absl::Status CheckInstruction(const BpfProgram& program, size_t at) {
   }
 }
 
-// Refuses a read of scratch memory that some path reaches before a write.
+// Refuses programs that on some path read scratch memory before writing it.
 absl::Status CheckScratchReads(const BpfProgram& program) {
-  // Words surely written when an instruction is reached; one bit a word.
+  // For each instruction, the words that have certainly been written when it is
+  // reached; one bit per word.
   std::vector<uint16_t> known(program.size(), 0xffff);
   uint16_t written = 0;
   for (size_t at = 0; at < program.size(); ++at) {
@@ -149,7 +149,8 @@ absl::Status CheckProgram(const BpfProgram& program) {
   return CheckScratchReads(program);
 }
 
-// A and X after `operation`; division by an X of 0 is the caller's affair.
+// The result of `operation` on A and X; the caller handles division by an X of
+// 0.
 uint32_t Calculate(uint16_t operation, uint32_t a, uint32_t b) {
   switch (operation) {
     case BPF_ADD:
@@ -188,7 +189,7 @@ bool Compare(uint16_t comparison, uint32_t a, uint32_t b) {
   }
 }
 
-// Runs a checked program. Jumps lead forward only, so it ends.
+// Runs a checked program. Jumps only go forward, so it ends.
 uint32_t Run(const BpfProgram& program, const seccomp_data& data) {
   uint32_t accumulator = 0;
   uint32_t index = 0;
@@ -220,7 +221,7 @@ uint32_t Run(const BpfProgram& program, const seccomp_data& data) {
         scratch[instruction.k] = index;
         break;
       case BPF_ALU:
-        // The kernel ends the filter with 0, which kills the thread.
+        // The kernel makes the filter return 0, which kills the thread.
         if (BPF_OP(code) == BPF_DIV && operand == 0) return 0;
         accumulator = Calculate(BPF_OP(code), accumulator, operand);
         break;

@@ -22,15 +22,15 @@
 namespace sandglass::policy {
 namespace {
 
-// Bit 30 and above mean x32 or nothing.
+// Numbers with bit 30 or a higher bit are x32's or don't exist.
 constexpr uint64_t kMaxNumber = 0x3fffffff;
 
 struct Answer {
   std::string_view name;
   int error;
 };
-// Those that a caller may meet as a refusal from a kernel; EINTR or EAGAIN
-// would make it try again for ever.
+// Errors that a caller may get from a kernel that refuses a call; after EINTR
+// or EAGAIN it would try again for ever.
 constexpr Answer kAnswers[] = {
     {"allow", 0},
     {"ignore", SeccompPolicy::kIgnored},
@@ -46,7 +46,7 @@ constexpr Answer kAnswers[] = {
 };
 constexpr std::string_view kOperators[] = {"==", "!=", "<", "<=", ">", ">="};
 
-// Names of policies and sets become parts of paths.
+// The names of policies and sets become parts of paths.
 bool IsName(const std::string& name) {
   if (name.empty() || name.size() > 64) return false;
   for (const char c : name) {
@@ -57,7 +57,7 @@ bool IsName(const std::string& name) {
   return true;
 }
 
-// "0x1f" or "31".
+// Parses a number such as "0x1f" or "31".
 std::optional<uint64_t> ParseNumber(const std::string& text) {
   const bool is_hex = text.size() > 2 && text[0] == '0' && text[1] == 'x';
   const std::string digits = is_hex ? text.substr(2) : text;
@@ -113,7 +113,7 @@ SeccompPolicy::ArgumentTest ReadTest(JsonObject object) {
   return test;
 }
 
-// Collects the rules of a policy from its files.
+// Reads the rules of a policy from its files.
 class Loader {
  public:
   explicit Loader(const std::string& directory) : directory_(directory) {}
@@ -147,7 +147,7 @@ class Loader {
   std::vector<SeccompPolicy::Rule> TakeRules() { return std::move(rules_); }
 
  private:
-  // What is known of a call that a rule has named.
+  // What the rules read so far say about a call.
   struct Call {
     std::string set;
     bool decided = false;  // a rule without tests was read
@@ -172,12 +172,12 @@ class Loader {
     return ReadRules(absl::StrCat("sets/", set));
   }
 
-  // Of a file below the directory, named without ".json".
+  // Reads a file in the directory; `file` has no ".json".
   absl::Status ReadRules(const std::string& file) {
     absl::StatusOr<JsonDocument> document =
         JsonDocument::ReadFile(absl::StrCat(directory_, "/", file, ".json"));
     if (!document.ok()) return document.status();
-    // Sets are called by their names alone.
+    // A set's name doesn't include its directory.
     const std::string set =
         file.rfind("sets/", 0) == 0 ? file.substr(std::strlen("sets/")) : file;
     JsonObject root = document->root();
@@ -253,8 +253,8 @@ class Loader {
   std::optional<int> Number(const std::string& name,
                             const std::map<std::string, uint64_t>& numbers,
                             JsonObject& object) {
-    // Negative: __NR_SCMP_ERROR, or libseccomp's own number for a call of
-    // other architectures.
+    // Negative: __NR_SCMP_ERROR, or libseccomp's own number for a call of other
+    // architectures.
     const int known =
         seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name.c_str());
     const auto listed = numbers.find(name);
@@ -279,7 +279,7 @@ class Loader {
     return number;
   }
 
-  // Whether `rule` can follow those read before it.
+  // Checks that `rule` can follow the rules that were read before it.
   bool Register(const std::string& set, const SeccompPolicy::Rule& rule,
                 JsonObject& object) {
     const auto [owner, is_new_number] =
@@ -330,7 +330,8 @@ absl::StatusOr<SeccompPolicy> SeccompPolicy::Load(
         !known.ok()) {
       return known;
     }
-    // Whatever the policy or another addition says of the same calls.
+    // Read separately, whatever the policy or another addition says about the
+    // same calls.
     Loader own(directory);
     absl::Status status = own.ReadAddition(addition);
     if (status.ok()) status = adder.Add(addition, own.TakeRules());

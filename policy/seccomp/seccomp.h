@@ -14,35 +14,37 @@ namespace sandglass::policy {
 // A compiled classic BPF program for seccomp(2), ready to install.
 using BpfProgram = std::vector<sock_filter>;
 
-// A system call policy: named sets of explained rules, read from JSON (with
-// comments) under policy/data/seccomp/. Calls that no rule names get ENOSYS;
-// named dangerous ones EPERM; a foreign architecture and x32 numbers ENOSYS;
-// nothing is ever answered by a kill (libc updates rot kill lists).
+// A system call policy: named sets of rules with reasons, read from JSON files
+// (with comments) in policy/data/seccomp/. Calls that no rule names get ENOSYS,
+// named dangerous calls EPERM, foreign architectures and x32 numbers ENOSYS. No
+// call is answered with a kill, because lists of calls to kill for become
+// outdated with updates of libc.
 //
-// The rules of one call all stand in one set. The first whose tests hold
-// decides; the last has no tests, so every call's answer is written down.
+// All rules for one call are in one set. The first rule whose tests hold
+// decides; the last one has no tests, so that the answer for every call is
+// written down.
 class SeccompPolicy {
  public:
   // Reads `directory`/`name`.json and the sets that it includes,
   // `directory`/sets/<set>.json; then the additions,
-  // `directory`/additions/<addition>.json, each of which takes the place of all
-  // that the policy says of the calls that it names (seccomp_additions.h).
-  // INVALID_ARGUMENT names file and JSON pointer of each problem; NOT_FOUND: a
+  // `directory`/additions/<addition>.json. Each addition replaces everything
+  // that the policy says about the calls that it names (seccomp_additions.h).
+  // INVALID_ARGUMENT, with file and JSON pointer of each problem; NOT_FOUND: a
   // file is missing.
   static absl::StatusOr<SeccompPolicy> Load(
       const std::string& directory, const std::string& name,
       const std::vector<std::string>& additions = {});
 
-  // Compiles for x86-64 to a binary tree over the call numbers. Takes about
-  // 0.1 ms. RESOURCE_EXHAUSTED: longer than the kernel's 4096 instructions.
+  // Compiles for x86-64 to a binary tree over the call numbers. Takes about 0.1
+  // ms. RESOURCE_EXHAUSTED: the result exceeds the kernel's 4096 instructions.
   absl::StatusOr<BpfProgram> Compile() const;
 
-  // The call does nothing and succeeds.
+  // The call has no effect and succeeds.
   static constexpr int kIgnored = -1;
 
-  // Holds when (argument & mask) op value, compared as unsigned 64-bit
-  // numbers. A test of an int argument has no mask bit above 31, since the
-  // kernel doesn't look there.
+  // Holds if (argument & mask) op value, compared as unsigned 64-bit numbers.
+  // For an int argument the mask has no bit above 31, since the kernel ignores
+  // those bits.
   struct ArgumentTest {
     unsigned index;  // 0–5
     std::string op;  // "==", "!=", "<", "<=", ">", ">="
@@ -52,7 +54,7 @@ class SeccompPolicy {
   struct Rule {
     std::string syscall;
     int number;  // on x86-64
-    int error;   // 0: allow; kIgnored; else the errno that it gives
+    int error;   // 0: allow; kIgnored; else the errno to fail with
     std::vector<ArgumentTest> tests;  // all must hold; empty: always
     std::string reason;
     std::string set;  // where it was read; of an addition "additions/<name>"
@@ -65,18 +67,18 @@ class SeccompPolicy {
 
 // Runs a filter as the kernel would, with instruction pointer 0; for tests.
 // Returns the SECCOMP_RET_* action with its data. INVALID_ARGUMENT: a program
-// that the kernel would not install, wherever in it the fault is (unknown
-// instruction, a load outside seccomp_data, a jump out of range, an end
+// that the kernel would not install, wherever its fault is (unknown
+// instruction, a load outside of seccomp_data, a jump out of range, an end
 // without return, scratch memory read before it is written, a division by
-// constant 0). Such a program is refused even when this call's path avoids the
+// constant 0). Such a program is refused even if this call's path avoids the
 // fault.
 absl::StatusOr<uint32_t> EvaluateFilter(const BpfProgram& program,
                                         uint32_t architecture, int number,
                                         const uint64_t (&arguments)[6]);
 
-// The same filter, but where it would return an errno it asks whoever holds its
-// listener (SECCOMP_RET_USER_NOTIF), who is to give that errno himself. What is
-// ignored stays so.
+// The same filter, except that where it would return an errno, it asks the
+// process with its listener (SECCOMP_RET_USER_NOTIF), which then has to return
+// that errno itself. Ignored calls are still ignored.
 BpfProgram AskInsteadOfRefusing(BpfProgram program);
 
 }  // namespace sandglass::policy

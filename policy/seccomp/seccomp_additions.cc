@@ -18,9 +18,9 @@ struct Family {
   std::vector<int> calls;
 };
 
-// Whoever needs one of these wants another base policy, and to know what he
-// does: they lead out of the run. By number, since a file may call a number
-// what it likes.
+// Calls that reach beyond the run: an operator who needs one should choose
+// another base policy knowingly. They are listed by number, because a file may
+// give a number any name.
 const std::vector<Family>& NeverAllowed() {
   static const auto& families = *new std::vector<Family>{
       {"it makes or enters namespaces",
@@ -54,7 +54,7 @@ const std::vector<Family>& NeverAllowed() {
         SYS_inotify_init1, SYS_inotify_add_watch}},
       {"it takes memory that no limit counts",
        {SYS_memfd_secret, SYS_mbind, SYS_set_mempolicy_home_node}},
-      // What the shipped policy allows of them is all that is safe.
+      // For these, what the shipped policy allows is all that is safe.
       {"some of what its arguments select leads out of the run",
        {SYS_socket, SYS_socketpair, SYS_setsockopt, SYS_prctl, SYS_mmap,
         SYS_madvise, SYS_fcntl, SYS_ioctl, SYS_memfd_create, SYS_shmget,
@@ -80,8 +80,8 @@ absl::Status CheckAllowed(const std::string& addition,
   return absl::OkStatus();
 }
 
-// Whether a call's rules, `there`, refuse it by its arguments, which a rule
-// that allows it whatever they are would undo.
+// Whether the existing rules for a call refuse it for some arguments, which a
+// rule that allows it with any arguments would undo.
 bool RefusesSome(const std::vector<SeccompPolicy::Rule>& there) {
   const auto has_tests = [](const SeccompPolicy::Rule& rule) {
     return !rule.tests.empty();
@@ -93,7 +93,7 @@ bool RefusesSome(const std::vector<SeccompPolicy::Rule>& there) {
          std::any_of(there.begin(), there.end(), refuses);
 }
 
-// Precondition: the rules of a call end with one that has no tests.
+// Precondition: the rules for a call end with one that has no tests.
 bool EndsWithAllowing(const std::vector<SeccompPolicy::Rule>& own) {
   return own.back().error == 0;
 }

@@ -11,28 +11,29 @@
 namespace sandglass::policy {
 
 // Additions to a system call policy: small files of rules that a profile names
-// beside its policy, for programs that need a call more.
+// in addition to its policy, for programs that need one more call.
 
-// INVALID_ARGUMENT when `directory`/additions has no file of that name, with
-// the nearest name that is there and all of them.
+// INVALID_ARGUMENT when `directory`/additions has no file of that name; the
+// message has the nearest existing name, and all names.
 absl::Status CheckAdditionName(const std::string& directory,
                                const std::string& name);
 
-// Puts additions' rules into a policy's. It decides nothing by the order in
-// which additions are named: two may name the same call only if they say the
-// same of it.
+// Adds the rules of additions to those of a policy. The order in which
+// additions are named doesn't matter: two of them may only name the same call
+// if they say the same about it.
 class RuleAdder {
  public:
-  // `rules` are the policy's own; they are changed, and outlive the adder.
+  // `rules` are the policy's own; they are changed, and have to outlive this
+  // object.
   explicit RuleAdder(std::vector<SeccompPolicy::Rule>& rules) : rules_(rules) {}
 
-  // What `rules` say of a call takes the place of all that the policy says of
-  // it. INVALID_ARGUMENT, and nothing is changed, when the addition allows a
-  // call that none may allow, in some form or in all (namespaces, mounts, BPF,
+  // Replaces everything that the policy says about the calls in `rules`.
+  // INVALID_ARGUMENT, without any change, when the addition allows a call that
+  // no addition may allow, in whole or in part (namespaces, mounts, BPF,
   // keyrings, io_uring and the like: whatever reaches beyond the run); when it
-  // allows a call whatever its arguments that the policy refuses by some of
-  // them; when it says something else of a call than an earlier addition; or
-  // when it gives a call another name than the policy does.
+  // allows a call with any arguments that the policy refuses for some
+  // arguments; when it says something else about a call than an earlier
+  // addition; or when it gives a call another name than the policy does.
   absl::Status Add(const std::string& addition,
                    std::vector<SeccompPolicy::Rule> rules);
 

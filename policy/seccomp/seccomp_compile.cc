@@ -18,11 +18,11 @@
 #error "x86-64 only: the rules were checked for no other architecture"
 #endif
 
-// Why not libseccomp's own compiler: it compares either all 64 bits or masked
-// bits for equality. "Any int but these" (socket families, options) has no rule
-// there that holds against values with high bits set, short of hundreds of
-// instructions, and it leaves open which of two overlapping rules wins.
-// libseccomp still provides the call numbers.
+// libseccomp's own compiler isn't used because it compares either all 64 bits
+// or masked bits for equality. It has no rule for "any int but these" (socket
+// families, options) that also holds for values with high bits set, short of
+// hundreds of instructions, and it doesn't define which of two overlapping
+// rules wins. libseccomp still provides the call numbers.
 
 namespace sandglass::policy {
 namespace {
@@ -30,17 +30,18 @@ namespace {
 constexpr uint32_t kAbsent = SECCOMP_RET_ERRNO | ENOSYS;
 constexpr uint32_t kAllBits = 0xffffffff;
 
-// Builds a program from its end to its start, so that the targets of every
-// jump (which lead forward only) are known when it is written. Equal
-// instructions with equal continuations are written once.
+// Builds a program from its end to its start, so that the targets of a jump
+// (jumps only go forward) are known when it is written. Equal instructions with
+// equal continuations are written once.
 class FilterBuilder {
  public:
-  // An instruction, counted from the end of the program.
+  // Identifies an instruction by its position, counted from the end of the
+  // program.
   using Label = size_t;
 
   Label Return(uint32_t action) { return Emit(BPF_RET | BPF_K, action); }
 
-  // Loads the word at `offset` of seccomp_data, goes on at `next`.
+  // Loads the word at `offset` of seccomp_data and continues at `next`.
   Label Load(uint32_t offset, Label next) {
     return EmitBefore(BPF_LD | BPF_W | BPF_ABS, offset, next);
   }
@@ -48,16 +49,17 @@ class FilterBuilder {
   // Compares the accumulator; `comparison` is BPF_JEQ, BPF_JGE or BPF_JGT.
   Label Branch(uint16_t comparison, uint32_t value, Label yes, Label no) {
     if (yes == no) return yes;
-    // A jump that Reach() writes moves the branch one instruction on.
+    // If Reach() writes a jump, the branch moves by one instruction.
     yes = Reach(yes, kMaxJump - 1);
     no = Reach(no, kMaxJump);
     return Emit(BPF_JMP | comparison | BPF_K, value, yes, no);
   }
 
-  // Compares (word at `offset` & mask).
+  // Compares (the word at `offset` & mask).
   Label Test(uint32_t offset, uint32_t mask, uint16_t comparison,
              uint32_t value, Label yes, Label no) {
-    // The accumulator already holds what the next test may start by loading.
+    // If the next test begins with loading this word, that can be skipped: the
+    // accumulator has it already.
     yes = SkipLoad(yes, offset, mask);
     no = SkipLoad(no, offset, mask);
     Label entry = Branch(comparison, value, yes, no);
@@ -67,7 +69,8 @@ class FilterBuilder {
     return Load(offset, entry);
   }
 
-  // Takes the program that starts at `entry`, the label made last.
+  // Returns the program that starts at `entry`, which must be the label made
+  // last.
   absl::StatusOr<BpfProgram> Finish(Label entry) {
     if (entry + 1 != reversed_.size()) {
       return absl::InternalError("the filter does not start at its entry");
@@ -96,7 +99,8 @@ class FilterBuilder {
     return reversed_.size() - 1;
   }
 
-  // An instruction that is no jump and so must stand right before `next`.
+  // Writes an instruction that isn't a jump, and so must come directly before
+  // `next`.
   Label EmitBefore(uint16_t code, uint32_t k, Label next) {
     const auto known = written_.find({code, k, next, next});
     if (known != written_.end()) return known->second;
@@ -105,17 +109,18 @@ class FilterBuilder {
     return label;
   }
 
-  // From the instruction that would be written now.
+  // The distance from the instruction that would be written next.
   size_t Distance(Label target) const { return reversed_.size() - target - 1; }
 
-  // `target`, or a new instruction with the same effect that is near enough.
+  // Returns `target`, or a new instruction with the same effect that is near
+  // enough.
   Label Reach(Label target, size_t distance) {
     if (Distance(target) <= distance) return target;
     const sock_filter& there = reversed_[target];
     if (BPF_CLASS(there.code) == BPF_RET) {
       const sock_filter copy = there;
       reversed_.push_back(copy);
-      // Later users are nearer to the copy.
+      // Later users are nearer to the copy, so they will use it.
       written_[{copy.code, copy.k, 0, 0}] = reversed_.size() - 1;
     } else {
       reversed_.push_back({.code = BPF_JMP | BPF_JA,
@@ -144,7 +149,7 @@ class FilterBuilder {
 
 using Label = FilterBuilder::Label;
 
-// Code for one test, going on at `yes` or `no`.
+// Writes the code for one test, which continues at `yes` or `no`.
 Label EmitTest(FilterBuilder& builder, const SeccompPolicy::ArgumentTest& test,
                Label yes, Label no) {
   const auto low_offset = static_cast<uint32_t>(offsetof(seccomp_data, args) +
@@ -183,16 +188,16 @@ uint32_t Action(const SeccompPolicy::Rule& rule) {
   return SECCOMP_RET_ERRNO | static_cast<uint32_t>(rule.error);
 }
 
-// Numbers from `first` to the next segment's; one answer for all of them, or
-// the rules of one call.
+// The numbers from `first` up to the next segment's: either one answer for all
+// of them, or the rules for one call.
 struct Segment {
   uint32_t first;
-  uint32_t action;  // where rules is empty
+  uint32_t action;  // if rules is empty
   std::vector<const SeccompPolicy::Rule*> rules;
 };
 
-// All 32-bit numbers, in order. x32's begin at 0x40000000, above the last call,
-// and so belong to the last segment, whose answer is ENOSYS.
+// Covers all 32-bit numbers, in order. x32's begin at 0x40000000, above the
+// last call, so they belong to the last segment, whose answer is ENOSYS.
 std::vector<Segment> SplitNumbers(
     const std::vector<SeccompPolicy::Rule>& rules) {
   std::map<uint32_t, std::vector<const SeccompPolicy::Rule*>> calls;
@@ -218,8 +223,8 @@ std::vector<Segment> SplitNumbers(
 }
 
 Label EmitSegment(FilterBuilder& builder, const Segment& segment) {
-  // What no rule decides gets the default, though Load() lets no such policy
-  // pass.
+  // What no rule decides gets the default, although Load() accepts no such
+  // policy.
   Label entry = builder.Return(segment.action);
   for (auto rule = segment.rules.rbegin(); rule != segment.rules.rend();
        ++rule) {
@@ -233,7 +238,7 @@ Label EmitSegment(FilterBuilder& builder, const Segment& segment) {
   return entry;
 }
 
-// A balanced tree over segments [begin, end).
+// Writes a balanced tree over the segments [begin, end).
 Label EmitTree(FilterBuilder& builder, const std::vector<Segment>& segments,
                size_t begin, size_t end) {
   if (end - begin == 1) return EmitSegment(builder, segments[begin]);
@@ -255,8 +260,8 @@ absl::StatusOr<BpfProgram> CompileRules(
   FilterBuilder builder;
   const Label tree = EmitTree(builder, segments, 0, segments.size());
   const Label numbers = builder.Load(offsetof(seccomp_data, nr), tree);
-  // First of all the architecture: a number means another call in another one
-  // (i386's socketcall is x86-64's getuid).
+  // The architecture is checked first, because the same number means different
+  // calls on different architectures (i386's socketcall is x86-64's getuid).
   const Label foreign = builder.Return(kAbsent);
   return builder.Finish(builder.Load(
       offsetof(seccomp_data, arch),

@@ -8,9 +8,9 @@
 
 namespace sandglass::policy {
 
-// As SeccompPolicy::Compile, of rules that come from no file. Preconditions:
-// what holds for a policy's; the rules of a call stand together, the last of
-// them has no tests, and its number fits its name.
+// The same as SeccompPolicy::Compile, for rules that don't come from files.
+// Preconditions: those of a policy; the rules for a call are adjacent, the last
+// of them has no tests, and the call's number fits its name.
 absl::StatusOr<BpfProgram> CompileRules(
     const std::vector<SeccompPolicy::Rule>& rules);
 

@@ -20,26 +20,26 @@ namespace sandglass::policy {
 namespace {
 
 enum class Kind {
-  kLeftOver,    // behind the last argument: what was in the register
-  kAddress,     // of the caller's memory
-  kDescriptor,  // one that was free
+  kLeftOver,    // not an argument: the register's old value
+  kAddress,     // in the caller's memory
+  kDescriptor,  // a descriptor that was free
   kValue,
 };
 struct Argument {
   Kind kind = Kind::kLeftOver;
-  uint64_t value = 0;  // of kValue
+  uint64_t value = 0;  // for kValue
 };
 constexpr Argument kAddress = {Kind::kAddress};
 constexpr Argument kDescriptor = {Kind::kDescriptor};
-// Of an int only the lower half of its register is set down: the upper one of a
-// negative int is all zeros or all ones, as the compiler of the C library
-// chose.
+// For an int only the lower half of its register is defined: the upper half of
+// a negative int is all zeros or all ones, depending on the compiler of the C
+// library.
 constexpr Argument Value(int value) {
   return {Kind::kValue, static_cast<uint64_t>(int64_t{value})};
 }
 constexpr uint64_t kExtensions[] = {0xffff'ffff, ~uint64_t{0}};  // masks
 
-// Of struct open_how (openat2(2)), its first form.
+// The size of struct open_how (openat2(2)) in its first version.
 constexpr int kOpenHowBytes = 24;
 
 struct CallOfStart {
@@ -48,9 +48,10 @@ struct CallOfStart {
   Argument arguments[6];
 };
 
-// What sandbox/jailed/program.cc calls between the filter and the program, and
-// with what, but for sendmsg, which only a filter that is traced needs: the
-// start with --trace-syscalls looks for that one.
+// The calls that sandbox/jailed/program.cc makes after installing the filter,
+// up to the program, with their arguments. sendmsg isn't among them: only a
+// traced filter needs it, and the start with --trace-syscalls checks that call
+// itself.
 constexpr CallOfStart kCallsOfStart[] = {
     {SYS_close, "close", {kDescriptor}},
     {SYS_openat,
@@ -62,20 +63,21 @@ constexpr CallOfStart kCallsOfStart[] = {
      {kDescriptor, kAddress, kAddress, Value(kOpenHowBytes)}},
     {SYS_fchdir, "fchdir", {kDescriptor}},
     {SYS_execve, "execve", {kAddress, kAddress, kAddress}},
-    // Of kernels whose clock can't be read without a call.
+    // For kernels whose clock can't be read without a system call.
     {SYS_clock_gettime, "clock_gettime", {Value(CLOCK_MONOTONIC), kAddress}},
-    // Of a process that could not become the program.
+    // For a process that could not execute the program.
     {SYS_exit_group, "exit_group", {Value(127)}},
 };
 
-// What isn't known beforehand is tried with each of these. A process has 0, 1
-// and 2 open, some 3 as well, and one that is traced a copy behind all that
-// init had.
+// Values that aren't known beforehand are each tried with these. A process has
+// the descriptors 0, 1 and 2 open, some also 3, and a traced one has a copy
+// above all those that init had.
 constexpr uint64_t kDescriptors[] = {3, 4, 5, 40};
 constexpr uint64_t kAddresses[] = {0x5555'5555'6000, 0x7fff'ffff'd000};
 constexpr uint64_t kLeftOvers[] = {0, ~uint64_t{0}};
 
-// The first answer that is none of SECCOMP_RET_ALLOW; that, if there is none.
+// Returns the first answer that isn't SECCOMP_RET_ALLOW, or SECCOMP_RET_ALLOW
+// if there is none.
 absl::StatusOr<uint32_t> AnswerTo(const BpfProgram& filter,
                                   const CallOfStart& call) {
   for (const uint64_t descriptor : kDescriptors) {

@@ -6,15 +6,14 @@
 
 namespace sandglass::policy {
 
-// Whether a program can be started under a filter. A process takes its filter
-// on before it looks up its working directory and its program, so that both
-// are found behind every wall (sandbox/jailed/program.cc); the calls that do
-// this must therefore be allowed, with the arguments that they have there: a
-// filter may refuse others of theirs.
+// Checks that a program can be started under a filter. A process installs its
+// filter before it looks up its working directory and its program, so that both
+// are looked up under every restriction (sandbox/jailed/program.cc). The calls
+// that do this must therefore be allowed, with the arguments that they have
+// there; a filter may refuse them with other arguments.
 //
 // OK, or INVALID_ARGUMENT with the names of the calls that the filter refuses
-// and what they are needed for, or because `filter` is no program that the
-// kernel would take.
+// and what they are needed for, or because the kernel wouldn't accept `filter`.
 absl::Status CheckStartsPrograms(const BpfProgram& filter);
 
 }  // namespace sandglass::policy

@@ -24,7 +24,7 @@ using Test = SeccompPolicy::ArgumentTest;
 constexpr int kLastOld = 334;
 constexpr int kFirstNew = 424;
 constexpr int kLastNew = 456;
-// Newer than Debian 12's headers.
+// The headers of Debian 12 don't have this number.
 constexpr int kMemfdSecret = 447;
 
 struct Refused {
@@ -111,7 +111,7 @@ absl::StatusOr<BpfProgram> MakeServerFilter() {
       rules.push_back(Make(call, 0, "threads", {MakesThread()}));
       rules.push_back(Make(call, EPERM, "no processes"));
     } else if (call == SYS_clone3) {
-      // glibc then asks clone(2), whose flags can be looked at.
+      // glibc then uses clone(2), whose flags a filter can examine.
       rules.push_back(Make(call, ENOSYS, "its flags are in memory"));
     } else if (call == SYS_socket) {
       for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK}) {

@@ -6,13 +6,14 @@
 
 namespace sandglass::policy {
 
-// What sandglassd can't ask of the kernel any more once its rights are gone:
-// to start a program or a process, to look into another, to mount, to enter or
-// make namespaces, to load code into the kernel, to use its large interfaces
-// that a server has no need of (bpf, perf, io_uring, keys, user faults), or to
-// make sockets but unix, IP and netlink ones. Those get EPERM or EAFNOSUPPORT,
-// calls newer than this list ENOSYS. All others are allowed: libraries that
-// the daemon is made of change theirs from release to release.
+// Limits what sandglassd can ask of the kernel once it has given up its rights.
+// It can no longer start a program or a process, look into other processes,
+// mount, enter or make namespaces, load code into the kernel, use those large
+// interfaces that a server doesn't need (bpf, perf, io_uring, keys, user
+// faults), or make sockets other than unix, IP and netlink ones. Those calls
+// get EPERM or EAFNOSUPPORT; calls newer than this list get ENOSYS. All others
+// are allowed, because the daemon's libraries change the calls that they make
+// from release to release.
 absl::StatusOr<BpfProgram> MakeServerFilter();
 
 }  // namespace sandglass::policy

@@ -13,7 +13,7 @@
 namespace sandglass::policy {
 namespace {
 
-// Numbers from here on are x32's.
+// x32's numbers start here.
 constexpr int kX32 = 0x40000000;
 
 }  // namespace
@@ -26,7 +26,7 @@ std::string SyscallName(uint32_t architecture, int number) {
   if (number >= kX32) return absl::StrCat("x32:", number - kX32);
   const std::unique_ptr<char, void (*)(void*)> name(
       seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, number), std::free);
-  // Newer than libseccomp.
+  // The call is newer than libseccomp.
   return name == nullptr ? absl::StrCat("number-", number)
                          : std::string(name.get());
 }

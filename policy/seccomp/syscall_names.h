@@ -8,13 +8,14 @@
 
 namespace sandglass::policy {
 
-// A call as people know it: "unshare". `architecture` and `number` are as in
-// struct seccomp_data; what is no call of x86-64's, or newer than libseccomp,
-// has its number in its name: "i386:1", "x32:1", "number-999".
+// The usual name of a call, for example "unshare". `architecture` and `number`
+// are those of struct seccomp_data. A call of another architecture than x86-64,
+// or one newer than libseccomp, has its number in the name: "i386:1", "x32:1",
+// "number-999".
 std::string SyscallName(uint32_t architecture, int number);
 
-// Whether a filter lets x86-64's `number` pass. Arguments are 0, but for the
-// third, which is `third`.
+// Whether a filter allows the x86-64 call `number`. All arguments are 0, except
+// the third, which is `third`.
 bool Allows(const BpfProgram& filter, int number, uint64_t third);
 
 }  // namespace sandglass::policy
