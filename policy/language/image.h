@@ -6,10 +6,10 @@
 
 namespace sandglass::policy {
 
-// The image that is always there: the host's /usr.
+// The image that always exists: the host's /usr.
 inline constexpr std::string_view kHostImage = "host";
 
-// A root file system on the host that jails may have in place of the host's.
+// A root file system on the host that jails may use in place of the host's own.
 struct Image {
   std::string name;  // [a-z][a-z0-9-]*
   std::string root;  // absolute

@@ -104,7 +104,7 @@ std::optional<CompilePhase> ReadCompile(JsonObject& root) {
   return compile;
 }
 
-// A file that lies beside the language files.
+// Reads a file in the directory of the language files.
 std::string ReadCompanion(const std::string& directory, const std::string& name,
                           const std::string& path, JsonObject& files) {
   if (const absl::Status valid = ValidateRelativePath(path); !valid.ok()) {
@@ -123,8 +123,8 @@ std::string ReadCompanion(const std::string& directory, const std::string& name,
   return content;
 }
 
-// The times that a preparation's limits don't name. A slow machine's first
-// start takes long, but it must not fail.
+// Adds the times that a preparation's limits don't name. The first start takes
+// long on a slow machine, but it must not fail.
 void AddPreparingTime(LimitFloors& limits) {
   const uint64_t time =
       static_cast<uint64_t>(absl::ToInt64Nanoseconds(kPreparingTime));

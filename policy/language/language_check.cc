@@ -16,7 +16,7 @@
 namespace sandglass::policy {
 namespace {
 
-// Aliases may be spelled as people know them: "c++", "objective-c", "f#".
+// Aliases may have the usual spelling: "c++", "objective-c", "f#".
 bool IsAlias(const std::string& text) {
   return !text.empty() && text.size() <= 32 &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -44,11 +44,11 @@ bool NamesSource(const Command& command) {
   });
 }
 
-// A canary is small.
+// The longest program of a canary, in bytes.
 constexpr size_t kMostCanaryCode = 64 * 1024;
 constexpr size_t kMostCanaryOutput = 4096;
 
-// Collects what is wrong with one language.
+// Collects everything that is wrong with one language.
 class Checker {
  public:
   explicit Checker(const Language& language) : language_(language) {}
@@ -150,7 +150,7 @@ class Checker {
       Add("/canary/shell", absl::StrCat("takes a program of at most ",
                                         kMostCanaryCode, " bytes"));
     }
-    // Without output nobody would see that it did its work.
+    // Without output, nobody could see that it has worked.
     if (canary.output.empty() || canary.output.size() > kMostCanaryOutput) {
       Add("/canary/stdout", absl::StrCat("takes what the program prints, 1 to ",
                                          kMostCanaryOutput, " bytes"));
@@ -217,7 +217,7 @@ class Checker {
 
   void CheckCompile(const CompilePhase& compile) {
     CheckCommand("/compile/command", compile.command, PlaceholderUse::kCommand);
-    // Some compilers take a directory.
+    // Some compilers are given a directory instead.
     if (!compile.command.empty() && !NamesSource(compile.command) &&
         std::find(compile.command.begin(), compile.command.end(), ".") ==
             compile.command.end()) {
@@ -243,7 +243,7 @@ class Checker {
         Add(place, "has a NUL character");
       }
     }
-    // An empty one would be in everything.
+    // An empty text would be found in every file.
     CheckNotEmpty("/compile/cache/not_with_text", rules.not_with_text);
     CheckNotEmpty("/compile/cache/not_with_files", rules.not_with_files);
   }
@@ -397,8 +397,8 @@ std::vector<LanguageProblem> CheckLanguage(const Language& language) {
   return Checker(language).Run();
 }
 
-// Ids and aliases share one space of names; extensions and interpreters have
-// one each. A name may stand for one language only.
+// Ids and aliases have one name space; extensions and interpreters have one
+// each. A name may stand for only one language.
 std::vector<std::string> CheckUnique(const std::vector<Language>& languages) {
   std::vector<std::string> errors;
   std::map<std::pair<std::string, std::string>, std::string> owners;
@@ -410,7 +410,7 @@ std::vector<std::string> CheckUnique(const std::vector<Language>& languages) {
                                   ": \"", absl::Utf8SafeCEscape(name),
                                   "\" already stands for ", owner->second));
   };
-  // Ids first: an alias must not take another language's id.
+  // Ids first, so that an alias can't take another language's id.
   for (const Language& language : languages) {
     claim(language, "name", language.id, "/");
   }

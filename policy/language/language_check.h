@@ -14,10 +14,10 @@ struct LanguageProblem {
   std::string message;
 };
 
-// All that is wrong with one language by itself.
+// Everything that is wrong with one language by itself.
 std::vector<LanguageProblem> CheckLanguage(const Language& language);
 
-// Names that two languages claim, one sentence each.
+// The names that two languages claim, one sentence for each.
 std::vector<std::string> CheckUnique(const std::vector<Language>& languages);
 
 }  // namespace sandglass::policy

@@ -6,8 +6,8 @@
 
 namespace sandglass::policy {
 
-// A language as an image other than the host's has it: by the image's own
-// executables, with what is prepared for that image.
+// A language as it is in an image other than the host's: with the image's own
+// executables, and with what is prepared for that image.
 Language InImage(Language language, const Image& image);
 
 }  // namespace sandglass::policy

@@ -10,16 +10,16 @@
 
 namespace sandglass::policy {
 
-// What stands for the placeholders in a language's commands and environment:
+// The values of the placeholders in a language's commands and environment:
 //
 //   ${source}      the program's file
 //   ${sources}     as a whole word: that file and the request's other source
-//                  files, a word each
-//   ${jvm_network} as a whole word: how a JVM finds the network, a word each;
-//                  none where there is none
+//                  files, one word each
+//   ${jvm_network} as a whole word: how a JVM finds the network, several words,
+//                  or none if there is no network
 //   ${prepared}    directory of what was prepared for the language
 //   ${memory_mib}  the memory limit in MiB
-//   ${heap_mib}    the part of it that the language gives to a heap
+//   ${heap_mib}    the part of it that the language uses for a heap
 //   ${cpus}        processors that the limit allows, rounded up
 struct PlaceholderValues {
   std::string source;
@@ -30,20 +30,21 @@ struct PlaceholderValues {
   uint32_t heap_percent = 0;
 };
 
-// Where a text stands; not everything is known everywhere.
+// Where a text is used; not every placeholder is known everywhere.
 enum class PlaceholderUse {
   kCommand,      // all of them
-  kWithSource,   // all but those of whole words: environment of a phase
-  kAhead,        // neither ${source} nor ${sources}: what waits for code
+  kWithSource,   // all except whole words: environment of a phase
+  kAhead,        // without ${source} and ${sources}: waits for code
   kWithoutCode,  // nor ${jvm_network}: versions, preparations
 };
 
-// What is wrong with the placeholders of a text, for people; empty: nothing.
+// Says for people what is wrong with the placeholders of a text; empty:
+// nothing.
 std::string CheckPlaceholders(std::string_view text, PlaceholderUse use);
 
-// One text, which CheckPlaceholders has passed.
+// Expands one text, which has passed CheckPlaceholders.
 std::string Expand(std::string_view text, const PlaceholderValues& values);
-// All words of a command.
+// Expands all words of a command.
 std::vector<std::string> ExpandCommand(const std::vector<std::string>& words,
                                        const PlaceholderValues& values);
 

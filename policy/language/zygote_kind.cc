@@ -16,8 +16,8 @@ bool IsIdentifierByte(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// Of `wanted`, the words on lines that import. Others are not kept: a program's
-// text may be nothing but words.
+// Those of the `wanted` words that occur on import lines. Other words aren't
+// kept, because a program's text may consist of nothing but words.
 std::set<std::string_view> ImportedWords(
     std::string_view code, const std::set<std::string_view>& wanted) {
   std::set<std::string_view> words;
