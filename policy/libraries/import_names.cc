@@ -13,8 +13,8 @@ struct Provided {
   absl::string_view library;
 };
 
-// Each list is sorted by its bytes, to be searched.
-// A name that the library has as well, in normal form, needs no line.
+// The lists are sorted by their bytes, for binary search.
+// Imports that have the library's own name (in normal form) aren't listed.
 constexpr Provided kPythonImports[] = {
     {"Bio", "biopython"},
     {"Crypto", "pycryptodome"},
@@ -106,7 +106,7 @@ constexpr Provided kRubyImports[] = {{"RMagick", "rmagick"},
                                      {"rspec/core", "rspec"},
                                      {"zip", "rubyzip"}};
 
-// A package stands for those below it.
+// A package also stands for those below it.
 constexpr Provided kJavaImports[] = {
     {"com.fasterxml.jackson.annotation",
      "com.fasterxml.jackson.core:jackson-annotations"},
@@ -145,7 +145,7 @@ constexpr Provided kJavaImports[] = {
     {"org.sqlite", "org.xerial:sqlite-jdbc"},
     {"org.yaml.snakeyaml", "org.yaml:snakeyaml"}};
 
-// sys.stdlib_module_names, of several versions.
+// The union of sys.stdlib_module_names of several versions.
 constexpr absl::string_view kPythonStandard[] = {
     "abc",          "aifc",        "argparse",     "array",
     "ast",          "asynchat",    "asyncio",      "asyncore",
@@ -280,7 +280,7 @@ bool Has(const absl::string_view (&list)[kSize], absl::string_view name) {
   return std::binary_search(std::begin(list), std::end(list), name);
 }
 
-// The longest beginning of the name, in whole parts, that the table has.
+// Finds the longest prefix of the name, in whole parts, that is in the table.
 template <size_t kSize>
 absl::string_view LookupPrefix(const Provided (&table)[kSize],
                                absl::string_view name, char separator) {
@@ -325,7 +325,7 @@ bool IsStandardLibrary(Ecosystem ecosystem, absl::string_view name) {
       return absl::StartsWith(name, "node:") ||
              Has(kNodeStandard, name.substr(0, name.find('/')));
     case Ecosystem::kGo:
-      // The first part of all others' paths is a host.
+      // In all other paths the first part is a host.
       return !absl::StrContains(name.substr(0, name.find('/')), ".");
     case Ecosystem::kJava:
       for (const absl::string_view package :

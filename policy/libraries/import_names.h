@@ -6,13 +6,14 @@
 
 namespace sandglass::policy {
 
-// The library that provides an import whose name it doesn't have; empty: none
-// is known. Of Python "cv2" and "google.protobuf", of Ruby "active_record", of
-// Java a package or one above it.
+// The library that provides an import if the two names differ; empty: none is
+// known. Examples of `name`: "cv2" and "google.protobuf" for Python,
+// "active_record" for Ruby, a package or one above it for Java.
 absl::string_view LibraryOfImport(Ecosystem ecosystem, absl::string_view name);
 
-// Whether it comes with the language, so that no library would bring it. Of
-// Python and Ruby the first part of its name, of the others all of it.
+// Whether the import belongs to the language's own libraries, so that no
+// library would provide it. For Python and Ruby only the first part of the name
+// is checked, for the others the whole name.
 bool IsStandardLibrary(Ecosystem ecosystem, absl::string_view name);
 
 }  // namespace sandglass::policy

@@ -1,4 +1,4 @@
-// go.sum: lines of a module's path, its version, and a checksum.
+// Reads go.sum, whose lines are a module's path, its version, and a checksum.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -17,12 +17,12 @@ namespace {
 
 constexpr absl::string_view kGoMod = "/go.mod";
 
-// Checksums of one version.
+// The checksums of one version of a module.
 struct Sums {
-  std::string module;  // of its files; empty: it isn't to be installed
+  std::string module;  // of its files; empty: it isn't installed
   std::string go_mod;
 };
-// By path and version.
+// The checksums by path and version.
 using Versions = std::map<std::string, Sums>;
 using Modules = std::map<std::string, Versions>;
 
@@ -73,7 +73,7 @@ bool IsDigits(absl::string_view text) {
   return text.find_first_not_of("0123456789") == absl::string_view::npos;
 }
 
-// One identifier of a pre-release: numbers come before words.
+// Compares one identifier of a pre-release each: numbers come before words.
 int CompareParts(absl::string_view a, absl::string_view b) {
   if (IsDigits(a) != IsDigits(b)) return IsDigits(a) ? -1 : 1;
   return IsDigits(a) ? CompareNumbers(a, b) : a.compare(b);
@@ -90,7 +90,8 @@ int CompareLists(absl::string_view a, absl::string_view b) {
   return left.size() == right.size() ? 0 : left.size() < right.size() ? -1 : 1;
 }
 
-// Whether `a` comes before `b`, as semver.org has it: "v1.0.0-rc.1", "v1.0.0".
+// Whether `a` comes before `b` in the order of semver.org: "v1.0.0-rc.1",
+// "v1.0.0".
 bool IsOlder(absl::string_view a, absl::string_view b) {
   const auto split = [](absl::string_view text) {
     text = text.substr(1, text.find('+') - 1);
@@ -110,7 +111,7 @@ bool IsOlder(absl::string_view a, absl::string_view b) {
   return CompareLists(left_before, right_before) < 0;
 }
 
-// Of the versions whose files have a checksum, the newest; empty: none has.
+// The newest version whose files have a checksum; empty: there is none.
 std::string Newest(const Versions& versions) {
   std::string newest;
   for (const auto& [version, sums] : versions) {
@@ -120,7 +121,7 @@ std::string Newest(const Versions& versions) {
   return newest;
 }
 
-// Puts the lock's version where the request has none.
+// Fills in the lock's version if the request has none.
 absl::Status TakeAsked(const Modules& modules, Library& asked,
                        std::map<std::string, std::string>& chosen) {
   const auto at = chosen.find(asked.name);
@@ -167,8 +168,8 @@ absl::StatusOr<LibraryLock> ReadGoLock(absl::string_view text,
   for (Library& each : asked) {
     if (absl::Status s = TakeAsked(modules, each, chosen); !s.ok()) return s;
   }
-  // A go.mod as the program's would be: with all that has files in the sums, go
-  // looks for no other versions.
+  // A go.mod like the one a program would have: it lists every module whose
+  // files are in the sums, so that go doesn't look for other versions.
   std::string go_mod = "module main\n\ngo 1.19\n\nrequire (\n";
   std::string list;
   std::vector<Library> entries;

@@ -1,4 +1,5 @@
-// package-lock.json of versions 2 and 3: what is asked for and what that needs.
+// Reads package-lock.json, versions 2 and 3: what is requested and what that
+// needs.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -23,7 +24,8 @@ using nlohmann::json;
 constexpr size_t kDeepestJson = 16;
 constexpr size_t kMostEdges = 20000;
 
-// nlohmann's parser takes any depth, and its values are freed by recursion.
+// nlohmann's parser accepts any depth, but its values are destroyed
+// recursively.
 bool IsTooDeep(absl::string_view text) {
   size_t depth = 0;
   bool in_string = false;
@@ -57,7 +59,7 @@ absl::StatusOr<json> ReadPackages(absl::string_view text) {
   return std::move(*packages);
 }
 
-// The directory of the package that this one is nested in: "" is the root.
+// The directory of the package in which this one is nested; "" is the root.
 std::string Outer(const std::string& path) {
   const size_t at = path.rfind("/node_modules/");
   return at == std::string::npos ? "" : path.substr(0, at);
@@ -67,12 +69,12 @@ std::string Within(const std::string& path, const std::string& name) {
   return absl::StrCat(path, path.empty() ? "" : "/", "node_modules/", name);
 }
 
-// Walks from what is asked for to all that it needs.
+// Follows the dependencies from what is requested to everything that it needs.
 class Walk {
  public:
   explicit Walk(const json& packages) : packages_(packages) {}
 
-  // What the root asks for; what it may go without only where it is there.
+  // What the root requests; its optional dependencies only if they are there.
   absl::StatusOr<std::set<std::string>> RootNames() const {
     std::set<std::string> names;
     const auto root = packages_.find("");
@@ -100,8 +102,8 @@ class Walk {
   }
 
   absl::Status From(const std::vector<Library>& asked) {
-    // First what has to be there; then what may be left out, which is what
-    // nothing else needs.
+    // First what has to be there; then what may be missing: only that is
+    // optional which nothing else needs.
     for (const Library& each : asked) {
       const std::string path = Within("", each.name);
       if (!packages_.contains(path)) return RefuseNotLocked(each);
@@ -140,7 +142,8 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // As node looks for it: in the package, then in those around it.
+  // Searches in the same order as node: in the package, then in those around
+  // it.
   std::optional<std::string> Resolve(std::string from,
                                      const std::string& name) const {
     while (true) {
@@ -198,13 +201,13 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // One that the lock lacks, as npm may leave it out, is left out of what is
-  // written too.
+  // npm may leave an optional package out of the lock; then it is left out here
+  // too.
   absl::Status FollowOptional(const std::string& path) {
     return FollowThere(path, path, found_.at(path).may_need, true);
   }
 
-  // They are beside the package, not in it; npm has been told to leave them
+  // Peers are beside the package, not inside of it. npm is told to leave them
   // out when they aren't there.
   absl::Status FollowPeers(const std::string& path, bool optional) {
     return FollowThere(Outer(path), path, found_.at(path).peers, optional);
@@ -225,7 +228,7 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // Only what another package's own archive brings may have no checksum.
+  // Only what comes in another package's own archive may lack a checksum.
   absl::Status CheckSums() const {
     std::set<std::string> brought;
     for (const auto& [path, package] : found_) {
@@ -309,7 +312,7 @@ absl::StatusOr<LibraryLock> ReadNodeLock(absl::string_view text,
 std::vector<LockFile> NodeLockFiles(const LibrarySet& set) {
   json names = json::object();
   for (const Library& each : set.libraries()) {
-    // A tag is for a registry to resolve; here the lock says the version.
+    // A registry would have to resolve a tag; here the lock has the version.
     const bool is_range = !each.version.empty() && !IsNodeTag(each.version);
     names[each.name] = is_range ? each.version : "*";
   }

@@ -1,4 +1,5 @@
-// Requirements with versions and hashes, as pip-compile and uv write them.
+// Reads requirements with versions and hashes, as pip-compile and uv write
+// them.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -19,18 +20,18 @@
 namespace sandglass::policy {
 namespace {
 
-// As many as a package has files for one version.
+// The most files that a package can have for one version.
 constexpr size_t kMostHashes = 1000;
 
 struct Algorithm {
   absl::string_view prefix;
   size_t bytes;
 };
-// Those that pip takes.
+// The algorithms that pip accepts.
 constexpr Algorithm kAlgorithms[] = {
     {"sha256:", 32}, {"sha384:", 48}, {"sha512:", 64}};
 
-// One file's worth: "name[extra]==1.2 ; marker --hash=…".
+// One requirement: "name[extra]==1.2 ; marker --hash=…".
 struct Pin {
   Library library;
   std::string marker;
@@ -45,7 +46,7 @@ struct Pin {
   }
 };
 
-// Without comments, and one line of what "\" continues.
+// Removes comments and joins lines that "\" continues.
 std::vector<LockLine> LogicalLines(absl::string_view text) {
   std::vector<LockLine> lines;
   bool continues = false;
@@ -178,8 +179,8 @@ absl::StatusOr<std::vector<Pin>> ReadPins(absl::string_view text) {
   return pins;
 }
 
-// One library for each name, with its version where that is the same whatever
-// the platform is.
+// One library for each name, with its version if that is the same on every
+// platform.
 std::vector<Library> AllOf(const std::vector<Pin>& pins) {
   std::map<std::string, Library> all;
   for (const Pin& pin : pins) {
@@ -207,8 +208,8 @@ absl::StatusOr<LibraryLock> ReadPythonLock(absl::string_view text,
   if (!pins.ok()) return pins.status();
   LibraryLock lock;
   std::vector<Library> entries;
-  std::string hashed;  // what may be fetched
-  std::string pinned;  // constraints of it, which take no extras
+  std::string hashed;  // what may be downloaded
+  std::string pinned;  // constraints for it, without extras
   std::string wanted;
   for (const Pin& pin : *pins) {
     entries.push_back(pin.library);

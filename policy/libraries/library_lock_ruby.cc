@@ -1,5 +1,5 @@
-// Gemfile.lock, as Bundler writes it: sections, and in them lines that are
-// indented by two, four and six blanks.
+// Reads Gemfile.lock in Bundler's form: sections with lines that are indented
+// by two, four and six spaces.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -22,15 +22,16 @@ namespace {
 constexpr size_t kMostNeeds = 20000;  // of all gems together
 constexpr absl::string_view kNoPlatform = "ruby";
 
-// One archive of a gem: for all platforms, or with what is compiled for one.
+// One archive of a gem: for all platforms, or with compiled code for one of
+// them.
 using Archive = std::pair<std::string, std::string>;  // version, platform
 
 struct Gem {
-  std::map<Archive, size_t> archives;  // and the line that has it
+  std::map<Archive, size_t> archives;  // with the line that has it
   std::set<std::string> needs;
 };
 
-// "rack (2.2.3)" taken apart, with or without what is in brackets.
+// The parts of "rack (2.2.3)"; the parentheses are optional.
 struct Named {
   std::string name;
   std::string inside;
@@ -51,9 +52,9 @@ class GemLockReader {
   }
 
   const std::map<std::string, Gem>& gems() const { return gems_; }
-  // Names under DEPENDENCIES.
+  // The names under DEPENDENCIES.
   const std::set<std::string>& asked() const { return asked_; }
-  // "-" without one.
+  // "-" when there is no checksum.
   std::string SumOf(const std::string& name, const Archive& archive) const {
     const auto at = sums_.find({name, archive});
     return at == sums_.end() ? "-" : at->second;
@@ -70,7 +71,7 @@ class GemLockReader {
     if (section_ == "GEM") {
       if (indent == 4) return ReadGem(line.number, rest);
       if (indent == 6) return ReadNeed(line.number, rest);
-      // "remote:", which isn't ours to follow, and "specs:".
+      // "remote:", which we must not follow, and "specs:".
       return absl::OkStatus();
     }
     if (section_ == "DEPENDENCIES") return ReadAsked(line.number, rest);
@@ -121,7 +122,7 @@ class GemLockReader {
     return named;
   }
 
-  // "1.16.0-x86_64-linux".
+  // Splits "1.16.0-x86_64-linux".
   absl::StatusOr<Archive> SplitVersion(size_t number, const Named& gem) {
     const size_t dash = gem.inside.find('-');
     const std::string version = gem.inside.substr(0, dash);
@@ -178,7 +179,7 @@ class GemLockReader {
     return absl::OkStatus();
   }
 
-  // "rack (2.2.3) sha256=…"; without a checksum for gems of directories.
+  // Reads "rack (2.2.3) sha256=…"; gems from directories have no checksum.
   absl::Status ReadSum(size_t number, absl::string_view text) {
     const absl::StatusOr<Named> named = Split(number, text);
     if (!named.ok()) return named.status();
@@ -206,7 +207,7 @@ class GemLockReader {
   std::set<std::string> asked_;
   std::map<std::pair<std::string, Archive>, std::string> sums_;
   std::string section_;
-  Gem* current_ = nullptr;  // whose needs come next
+  Gem* current_ = nullptr;  // whose dependencies come next
   size_t needs_ = 0;
 };
 
@@ -214,7 +215,7 @@ bool MayFit(absl::string_view platform) {
   return platform == kNoPlatform || absl::StrContains(platform, "linux");
 }
 
-// Names of all that these need, themselves among them.
+// The names of these gems and of everything that they need.
 absl::StatusOr<std::set<std::string>> Closure(
     const std::map<std::string, Gem>& gems, const std::vector<Library>& asked) {
   std::set<std::string> names;
@@ -233,7 +234,7 @@ absl::StatusOr<std::set<std::string>> Closure(
     turn.pop_front();
     for (const std::string& need : gems.at(name).needs) {
       take(need);
-      // Bundler doesn't lock itself.
+      // Bundler isn't in its own lock.
       if (gems.count(need) == 0 && need != "bundler") {
         return RefuseLock(absl::StrCat("has ", Quoted(name), ", which needs ",
                                        Quoted(need),

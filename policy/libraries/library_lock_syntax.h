@@ -13,34 +13,37 @@
 
 namespace sandglass::policy {
 
-// What the readers of lock files share. Only for library_lock*.cc. Texts are
-// printable ASCII, blanks, tabs and line ends by then, at most kMostLockBytes.
+// What the readers of lock files share. Only for library_lock*.cc. By then
+// texts consist of printable ASCII, spaces, tabs and line ends, and have at
+// most kMostLockBytes.
 
-// INVALID_ARGUMENT about the lock; the latter with the line, counted from 1.
+// INVALID_ARGUMENT about the lock; the second one names the line, counted from
+// 1.
 absl::Status RefuseLock(absl::string_view words);
 absl::Status RefuseLockLine(size_t line, absl::string_view words);
-// About a library that is asked for and isn't there as it is asked for.
+// INVALID_ARGUMENT about a requested library that isn't in the lock, or not in
+// the requested version.
 absl::Status RefuseAsked(const Library& asked, absl::string_view words);
 absl::Status RefuseNotLocked(const Library& asked);
 
 struct LockLine {
-  size_t number = 0;  // of its first line, from 1
+  size_t number = 0;  // of its first line, counted from 1
   std::string text;   // without "\r", and tabs as blanks
 };
 std::vector<LockLine> LockLines(absl::string_view text);
 
-// Whether `text` is base64 with its padding, of so many bytes.
+// Whether `text` is the base64 form, with padding, of exactly `bytes` bytes.
 bool IsBase64Of(absl::string_view text, size_t bytes);
-// Small hexadecimal digits, of so many bytes.
+// Whether `text` is lower-case hexadecimal digits for exactly `bytes` bytes.
 bool IsHexOf(absl::string_view text, size_t bytes);
 
-// Sorts by name and version and leaves out repeats. RefuseLock for more than
-// kMostLockEntries, and none.
+// Sorts by name and version and removes duplicates. RefuseLock when there are
+// more than kMostLockEntries, or none.
 absl::Status SetEntries(std::vector<Library> entries, LibraryLock& lock);
 
-// Each reads its ecosystem's form. `asked` is what the request names, each once
-// by name; empty: filled with what the lock asks for. RefuseAsked for one
-// that the lock hasn't.
+// Each of these reads the form of its ecosystem. `asked` is what the request
+// names, each name once; if it is empty, it is filled with what the lock itself
+// requests. RefuseAsked for a library that isn't in the lock.
 absl::StatusOr<LibraryLock> ReadPythonLock(absl::string_view text,
                                            std::vector<Library>& asked);
 absl::StatusOr<LibraryLock> ReadNodeLock(absl::string_view text,
@@ -50,7 +53,7 @@ absl::StatusOr<LibraryLock> ReadRubyLock(absl::string_view text,
 absl::StatusOr<LibraryLock> ReadGoLock(absl::string_view text,
                                        std::vector<Library>& asked);
 
-// npm's files for what is asked for now.
+// npm's files for what is requested now.
 std::vector<LockFile> NodeLockFiles(const LibrarySet& set);
 
 }  // namespace sandglass::policy

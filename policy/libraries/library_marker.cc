@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDeepest = 8;
 constexpr int kMostComparisons = 64;
-constexpr size_t kMostText = 64;  // of a text in quotes
+constexpr size_t kMostText = 64;  // of a quoted string
 
 constexpr absl::string_view kVariables[] = {"os_name",
                                             "sys_platform",
@@ -55,7 +55,7 @@ class MarkerReader {
 
   bool Alternatives(int depth) { return Joined("or", depth); }
 
-  // "and" binds closer than "or".
+  // "and" has precedence over "or".
   bool Joined(absl::string_view word, int depth) {
     do {
       if (word == "or" ? !Joined("and", depth) : !Operand(depth)) return false;
@@ -95,14 +95,14 @@ class MarkerReader {
     return left || right || Fail("compares two texts");
   }
 
-  // Whether it is a variable goes into `variable`.
+  // Sets `variable` to whether the value is a variable.
   bool Value(bool& variable) {
     cursor_.Blanks();
     for (const char quote : {'"', '\''}) {
       const absl::string_view mark(&quote, 1);
       if (!cursor_.Take(mark)) continue;
       const absl::string_view text = cursor_.Word("._-+*! ");
-      // pip takes " -" for the beginning of an option, in quotes too.
+      // pip regards " -" as the start of an option, even in quotes.
       if (text.size() > kMostText || absl::StrContains(text, " -") ||
           !cursor_.Take(mark)) {
         return Fail("has a text in quotes that no variable can have");

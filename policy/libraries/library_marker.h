@@ -8,11 +8,11 @@
 
 namespace sandglass::policy {
 
-// A condition for an environment as PEP 508 has it, such as
-// `python_version < "3.11" and sys_platform == 'win32'`, written anew: one
-// blank between its words, texts in double quotes. Its variables are those of
-// the PEP but "extra", which means nothing in a lock. INVALID_ARGUMENT for all
-// else, with words without the text.
+// Parses a condition for an environment as defined by PEP 508, for example
+// `python_version < "3.11" and sys_platform == 'win32'`, and writes it anew:
+// with single spaces, and strings in double quotes. It may use the variables of
+// the PEP except "extra", which has no meaning in a lock. INVALID_ARGUMENT for
+// everything else; the message doesn't contain the text.
 absl::StatusOr<std::string> NormalMarker(absl::string_view text);
 
 }  // namespace sandglass::policy

@@ -1,4 +1,4 @@
-// Requirements of npm by name and range.
+// Parses npm's requirements by name and range.
 #include <algorithm>
 #include <utility>
 
@@ -32,7 +32,8 @@ bool IsAny(absl::string_view part) {
   return part == "*" || part == "x" || part == "X";
 }
 
-// "1", "1.x", "1.2.3-beta.1": fewer numbers than three, or any for some.
+// Accepts "1", "1.x", "1.2.3-beta.1": some of the three numbers may be missing
+// or stand for any.
 bool IsPartial(absl::string_view text) {
   if (absl::StartsWith(text, "v")) text.remove_prefix(1);
   if (IsSemver(text)) return true;
@@ -43,7 +44,8 @@ bool IsPartial(absl::string_view text) {
          });
 }
 
-// "1.2 - 2.3", or comparators that all hold; in normal form.
+// Parses "1.2 - 2.3", or comparators that all have to hold; returns the normal
+// form.
 std::optional<std::string> Alternative(absl::string_view text) {
   std::vector<std::string> parts;
   bool has_comparator = false;
@@ -59,7 +61,7 @@ std::optional<std::string> Alternative(absl::string_view text) {
     const bool dash = version == "-" && !compares;
     if (!dash && !IsPartial(version)) return std::nullopt;
     has_comparator = has_comparator || compares;
-    // "1.2>=3" is none.
+    // Refuses "1.2>=3".
     if (!cursor.empty() && cursor.peek() != ' ') return std::nullopt;
     parts.push_back(absl::StrCat(compares ? *op : "", version));
   }

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostPath = 1000;
-constexpr size_t kDeepestPath = 12;  // packages in each other
+constexpr size_t kDeepestPath = 12;  // nested packages
 constexpr size_t kMostWords = 32;    // of os, cpu, libc
 constexpr size_t kMostBins = 64;
 constexpr absl::string_view kDirectory = "node_modules/";
@@ -28,7 +28,7 @@ absl::Status Refuse(const std::string& path, absl::string_view words) {
   return RefuseLock(absl::StrCat("has ", Quoted(path), ", which ", words));
 }
 
-// The name of a package's directory; absent: the path isn't as npm makes them.
+// The name of a package's directory; nullopt: npm makes no such path.
 std::optional<std::string> NameOfPath(absl::string_view path) {
   if (path.size() > kMostPath || !absl::ConsumePrefix(&path, kDirectory)) {
     return std::nullopt;
@@ -54,7 +54,8 @@ bool IsSet(const json& object, const char* key) {
   return at != object.end() && at->is_boolean() && at->get<bool>();
 }
 
-// A range that npm would look up in a registry; empty: it would look elsewhere.
+// Reads a range that npm would look up in a registry; nullopt: it would look
+// elsewhere.
 std::optional<NodeNeed> ReadNeed(const std::string& name, std::string range) {
   NodeNeed need;
   if (absl::StartsWith(range, "npm:")) {
@@ -70,7 +71,8 @@ std::optional<NodeNeed> ReadNeed(const std::string& name, std::string range) {
   const std::string& real = need.alias.empty() ? name : need.alias;
   const absl::StatusOr<Library> library =
       ParseLibrary(Ecosystem::kNode, absl::StrCat(real, "@", range));
-  // What is no range to us is one to npm, perhaps; the lock has the version.
+  // What isn't a range to us may be one to npm; the lock has the version
+  // anyway.
   need.range =
       library.ok() && !IsNodeTag(library->version) ? library->version : "*";
   return need;
@@ -98,7 +100,8 @@ absl::Status ReadNeeds(const std::string& path, const json& package,
   return absl::OkStatus();
 }
 
-// sha512 alone, as npm writes it; several where a package was published anew.
+// Accepts only sha512, as npm writes it; several if a package was published
+// anew.
 std::string ReadIntegrity(const std::string& text) {
   std::vector<std::string> sums;
   for (const absl::string_view word :

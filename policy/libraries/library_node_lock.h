@@ -10,35 +10,36 @@
 
 namespace sandglass::policy {
 
-// One package of a package-lock.json. Only for library_lock_node.cc.
+// A package in a package-lock.json. Only for library_lock_node.cc.
 
-// A package that is needed: its range, as it is written anew.
+// A package that another one needs: its version range, in the form in which we
+// write it.
 struct NodeNeed {
-  std::string alias;  // the real name, where it is known under another
+  std::string alias;  // the real name, if it goes by another
   std::string range;
 };
 
 struct NodePackage {
-  std::string name;  // the registry's; its directory may have another
+  std::string name;  // in the registry; its directory may differ
   std::string version;
-  std::string integrity;  // empty: none; a bundled one may have none
-  std::map<std::string, NodeNeed> needs;     // by the name of its directory
-  std::map<std::string, NodeNeed> may_need;  // optional
-  std::map<std::string, NodeNeed> peers;     // that have to be there
+  std::string integrity;  // empty: none, as a bundled package may have
+  std::map<std::string, NodeNeed> needs;     // by the directories' names
+  std::map<std::string, NodeNeed> may_need;  // the optional ones
+  std::map<std::string, NodeNeed> peers;     // peers that must be there
   std::vector<std::string> bundle;           // names
   bool in_bundle = false;
-  // Of os, cpu, libc, bin and hasInstallScript, what is as it should be.
+  // Those members of os, cpu, libc, bin and hasInstallScript that are valid.
   nlohmann::json rest;
-  bool optional = false;  // nothing needs it that has to be there
+  bool optional = false;  // only optional dependencies lead to it
 };
 
-// INVALID_ARGUMENT, as RefuseLock has it, for a path that isn't one of
-// node_modules, a link, a version that is none, a need from elsewhere than a
-// registry, members of other types.
+// INVALID_ARGUMENT in the form of RefuseLock: for a path that isn't one in
+// node_modules, a link, an invalid version, a dependency that doesn't come from
+// a registry, or members of other types.
 absl::StatusOr<NodePackage> ReadNodePackage(const std::string& path,
                                             const nlohmann::json& package);
 
-// The package as npm reads it, without an address.
+// The package in the form that npm reads, without an address.
 std::string NodePackageText(const std::string& path,
                             const NodePackage& package);
 

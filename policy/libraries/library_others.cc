@@ -1,4 +1,4 @@
-// Go's modules, gems, and Maven's coordinates.
+// Parses Go's modules, gems, and Maven's coordinates.
 #include <algorithm>
 #include <utility>
 
@@ -11,18 +11,19 @@
 namespace sandglass::policy {
 namespace {
 
-// The longest first.
+// Longer ones first, because some are beginnings of others.
 constexpr absl::string_view kGemOperators[] = {
     "~>", ">=", "<=", "!=", "=", ">", "<"};
 constexpr size_t kMostVersion = 128;
 
-// An element of a module's path (golang.org/x/mod/module, CheckPath).
+// Checks an element of a module's path (golang.org/x/mod/module, CheckPath).
 bool IsPathElement(absl::string_view text) {
   return IsWordOf(text, "-._~") && text.front() != '.' && text.back() != '.' &&
          text.front() != '-' && !absl::StrContains(text, "..");
 }
 
-// The first element is a host's name: the go command asks it, or a mirror.
+// The first element is the name of a host: the go command asks that host, or a
+// mirror.
 bool IsModuleHost(absl::string_view text) {
   return IsWordOf(text, "-.") && absl::StrContains(text, ".") &&
          std::none_of(text.begin(), text.end(), [](char c) {
@@ -30,7 +31,7 @@ bool IsModuleHost(absl::string_view text) {
          });
 }
 
-// "1.2.3", "2.0.0.beta1": Gem::Version's numbers and letters.
+// Accepts "1.2.3", "2.0.0.beta1": numbers and letters as in Gem::Version.
 bool IsGemVersion(absl::string_view text) {
   if (text.size() > kMostVersion || text.empty() ||
       !absl::ascii_isdigit(text[0])) {
@@ -54,8 +55,8 @@ bool IsMavenWord(absl::string_view text) {
          text.back() != '.' && !absl::StrContains(text, "..");
 }
 
-// One version and no word for "the newest", which would be another each day; a
-// "+" at the end is one to Ivy.
+// Accepts one version, but no word for "the newest", which would change from
+// day to day. For Ivy a "+" at the end is such a word.
 bool IsMavenVersion(absl::string_view text) {
   return text.size() <= kMostVersion && IsWordOf(text, "._+-") &&
          IsAlnum(text[0]) && !absl::StrContains(text, "..") &&
@@ -67,7 +68,7 @@ bool IsMavenVersion(absl::string_view text) {
 
 std::optional<std::string> GoModule(absl::string_view text) {
   const std::vector<absl::string_view> elements = absl::StrSplit(text, '/');
-  // A source file's name, in the directory that the command is run in.
+  // That is a source file's name, in the directory where the command is run.
   if (elements.size() == 1 && HasEnding(text, {".go"})) return std::nullopt;
   if (!IsModuleHost(elements.front()) ||
       !std::all_of(elements.begin(), elements.end(), IsPathElement)) {
@@ -114,7 +115,7 @@ std::optional<std::string> RubyName(absl::string_view text) {
   const bool has_letter = std::any_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_isalpha(static_cast<unsigned char>(c));
   });
-  // `gem` looks for a file when a name ends in ".gem".
+  // `gem` looks for a file if a name ends in ".gem".
   if (!IsWordOf(text, "._-") || !IsAlnum(text[0]) || !has_letter ||
       absl::StrContains(text, "..") || HasEnding(text, {".gem"})) {
     return std::nullopt;

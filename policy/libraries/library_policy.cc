@@ -16,7 +16,7 @@ std::string NameOf(Ecosystem ecosystem) {
   return std::string(EcosystemName(ecosystem));
 }
 
-// The name's beginning before "*", in the form that names have.
+// The part of the name before "*", in the normal form of names.
 absl::StatusOr<std::string> NormalPrefix(Ecosystem ecosystem,
                                          absl::string_view text) {
   const absl::string_view before = text.substr(0, text.size() - 1);
@@ -29,7 +29,7 @@ absl::StatusOr<std::string> NormalPrefix(Ecosystem ecosystem,
                          "has \"*\" after a letter or digit; write it after "
                          "\"/\", \".\", \":\" or \"-\"");
   }
-  // With something after it, it has to be a name.
+  // With a letter after it, it has to be a valid name.
   std::string probe = absl::StrCat(before, "x");
   if (ecosystem == Ecosystem::kNode && before[0] == '@' &&
       !absl::StrContains(before, "/")) {
@@ -51,8 +51,8 @@ absl::StatusOr<Library> ParseEntry(Ecosystem ecosystem, std::string_view text) {
   if (ecosystem != Ecosystem::kJava && ecosystem != Ecosystem::kGo) {
     return ParseLibrary(ecosystem, text);
   }
-  // A name without a version means any version here, also where a request has
-  // to say one or gets the newest.
+  // A name without a version means any version here, even where a request has
+  // to name one or gets the newest.
   absl::StatusOr<std::string> name = ParseLibraryName(ecosystem, text);
   if (!name.ok()) return ParseLibrary(ecosystem, text);
   Library library;
@@ -61,8 +61,8 @@ absl::StatusOr<Library> ParseEntry(Ecosystem ecosystem, std::string_view text) {
   return library;
 }
 
-// The request's library with what the entry says of its version; absent when
-// the two don't go together.
+// The request's library with the entry's version added; nullopt when the two
+// are incompatible.
 std::optional<Library> Joined(const Library& asked, const Library& entry) {
   if (entry.version.empty() || entry.version == asked.version) return asked;
   Library joined = asked;
@@ -75,7 +75,7 @@ std::optional<Library> Joined(const Library& asked, const Library& entry) {
   }
   if (asked.ecosystem != Ecosystem::kPython) return std::nullopt;
   joined.version = absl::StrCat(asked.version, ",", entry.version);
-  // Sorted, and each clause once.
+  // Sorts the clauses and removes duplicates.
   absl::StatusOr<Library> normal =
       ParseLibrary(asked.ecosystem, joined.ToArgument());
   if (!normal.ok()) return std::nullopt;
@@ -86,7 +86,7 @@ std::string NamesWords(size_t count) {
   return count == 1 ? "1 name" : absl::StrCat(count, " names");
 }
 
-// Why a library is refused, whatever it is asked for as; empty: it isn't.
+// Why a library is refused in every version; empty: it isn't.
 std::string WhyDenied(const LibraryPolicy& policy, const LibraryRules& rules,
                       const Library& library) {
   for (const LibraryPattern& pattern : rules.deny) {
@@ -99,7 +99,7 @@ std::string WhyDenied(const LibraryPolicy& policy, const LibraryRules& rules,
   return "";
 }
 
-// The library as it is to be installed, or why it isn't.
+// The library as it will be installed, or why it is refused.
 struct One {
   std::optional<Library> library;
   std::string reason;
@@ -143,7 +143,7 @@ absl::StatusOr<LibraryPattern> LibraryPattern::Parse(Ecosystem ecosystem,
   LibraryPattern pattern;
   pattern.library_.ecosystem = ecosystem;
   const size_t star = text.find('*');
-  // As in "numpy==1.*"; a module's path may have a "~".
+  // As in "numpy==1.*". A module's path may contain "~".
   const absl::string_view marks = ecosystem == Ecosystem::kGo ? "@" : "=<>~^ ";
   const bool in_version =
       view.find_first_of(marks) < star || view.find('@', 1) < star;

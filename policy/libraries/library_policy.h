@@ -13,20 +13,21 @@
 
 namespace sandglass::policy {
 
-// Libraries that an entry of a profile's list is for: one ("numpy"), or all
-// whose names begin alike ("@types/*", "org.apache.*", "github.com/acme/*").
+// The libraries that an entry of a profile's list stands for: one ("numpy"), or
+// all whose names begin in the same way ("@types/*", "org.apache.*",
+// "github.com/acme/*").
 class LibraryPattern {
  public:
-  // INVALID_ARGUMENT for what is no library, as ParseLibrary has it (of Java
-  // the version may be absent), and for a "*" that isn't last or doesn't come
-  // after "/", ".", ":" or "-": "num*" would be for names that somebody else
-  // thinks up.
+  // INVALID_ARGUMENT for a text that isn't a library according to ParseLibrary
+  // (for Java the version may be missing), and for a "*" that isn't last or
+  // doesn't come after "/", ".", ":" or "-": "num*" would also allow names that
+  // strangers invent.
   static absl::StatusOr<LibraryPattern> Parse(Ecosystem ecosystem,
                                               std::string_view text);
 
   bool Matches(const Library& library) const;
   bool is_prefix() const { return prefix_; }
-  // In normal form; of a prefix without "*".
+  // In normal form; for a prefix without the "*".
   const Library& library() const { return library_; }
   std::string ToString() const;
 
@@ -35,44 +36,46 @@ class LibraryPattern {
   bool prefix_ = false;
 };
 
-// What of one ecosystem a profile's requests may name.
+// The libraries of one ecosystem that a profile's requests may name.
 struct LibraryRules {
-  // Whether `allow` isn't a list of the file's, so that all will do.
+  // True if the file has no list `allow`, so that every library is allowed.
   bool any = true;
-  // One with a version also says which: Python's specifiers are added to those
-  // of the request; of the others' a request names the same version or none,
-  // and gets that.
+  // An entry may have a version. Python's specifiers are then added to those of
+  // the request; in the other ecosystems a request has to name the same version
+  // or none, and gets that version.
   std::vector<LibraryPattern> allow;
-  std::vector<LibraryPattern> deny;  // without versions; comes before `allow`
-  // Only sets that are installed already.
+  std::vector<LibraryPattern> deny;  // without versions; overrides `allow`
+  // Whether only sets that are already installed may be used.
   bool offline = false;
 };
 
-// The libraries that a profile's requests may name. It speaks of what they
-// name, not of what these libraries need in turn; but "deny" holds for all that
-// a lock has.
+// The libraries that a profile's requests may name. It applies to what they
+// name, not to what those libraries depend on; but "deny" applies to everything
+// in a lock.
 struct LibraryPolicy {
-  std::string profile;                      // its name; for messages
+  std::string profile;                      // its name, for messages
   std::map<Ecosystem, LibraryRules> rules;  // of those not in it, none
 };
 
-inline constexpr size_t kMostLibraryPatterns = 1000;  // of a list
+inline constexpr size_t kMostLibraryPatterns = 1000;  // per list
 
 struct LibraryDecision {
   bool allowed = false;
-  // When it is refused: for people, one line without a full stop.
+  // When it is refused: one line for people, without a full stop.
   std::string reason;
   // When it is allowed: what to install, with the profile's versions. Absent
   // otherwise.
   std::optional<LibrarySet> libraries;
-  // When it is allowed: such a set isn't installed now (see OfflineWords).
+  // When it is allowed: a set that isn't installed yet must not be installed
+  // now (see OfflineWords).
   bool offline = false;
 };
 
-// Whether a profile's request may have the libraries. An empty set always.
+// Whether a profile's request may use the libraries. An empty set is always
+// allowed.
 LibraryDecision Decide(const LibraryPolicy& policy, const LibrarySet& set);
 
-// Why a set that isn't there yet isn't installed, for profiles that say
+// Why a set that isn't there yet can't be installed, for profiles with
 // "offline".
 std::string OfflineWords(const LibraryPolicy& policy, const LibrarySet& set);
 

@@ -8,13 +8,13 @@
 
 namespace sandglass::policy {
 
-// Reads a profile's key "libraries": "none", as without it, or an object with
-// any of the languages "python", "javascript", "go", "ruby" and "java":
+// Reads a profile's key "libraries": "none", which is the default, or an object
+// with any of the languages "python", "javascript", "go", "ruby" and "java":
 //   {"python": {"allow": ["numpy", "requests>=2"], "deny": ["torch"],
 //               "offline": true},
 //    "javascript": {}}
-// Without "allow" all of the language's libraries are allowed. What is wrong
-// is recorded in `profile`; the policy then means nothing. `name` is the
+// Without "allow", all libraries of the language are allowed. Errors are
+// recorded in `profile`; the policy must not be used then. `name` is the
 // profile's, for messages.
 LibraryPolicy ReadLibraries(JsonObject& profile, const std::string& name);
 

@@ -1,4 +1,4 @@
-// Requirements of PEP 508 by name, with the versions of PEP 440.
+// Parses requirements of PEP 508 by name, with versions of PEP 440.
 #include <algorithm>
 #include <utility>
 
@@ -21,8 +21,8 @@ bool EndsAsPipArchive(absl::string_view text) {
              ".tar.xz", ".txz", ".tlz", ".tar.lz", ".tar.lzma"});
 }
 
-// One of the words, with a number that may be left out and the marks that may
-// stand before both. The cursor stays where it was when none is there.
+// Reads one of the words, with an optional number, and the marks that may come
+// before both. If none is there, the cursor doesn't move.
 bool TakePart(TextCursor& cursor,
               std::initializer_list<absl::string_view> words) {
   TextCursor after = cursor;
@@ -38,7 +38,7 @@ bool TakePart(TextCursor& cursor,
   return true;
 }
 
-// "-1", the short form of ".post1".
+// Reads "-1", the short form of ".post1".
 void TakeImplicitPost(TextCursor& cursor) {
   TextCursor after = cursor;
   if (after.Take("-") && !after.Digits().empty()) cursor = after;
@@ -51,14 +51,14 @@ bool TakeLocal(TextCursor& cursor) {
   return true;
 }
 
-// What a clause's operator allows of its version.
+// Which forms of a version an operator allows.
 struct VersionForm {
   bool wildcard = false;  // "1.2.*"
   bool local = false;     // "1.2+cpu"
-  int least_numbers = 1;  // of the release
+  int least_numbers = 1;  // of the release's parts
 };
 
-// Why `text`, in small letters, is no version; empty when it is one.
+// Why `text`, in lower case, isn't a version; empty when it is one.
 std::string WrongVersion(absl::string_view text, VersionForm form) {
   const std::string wrong =
       absl::StrCat("has \"", text, "\" for a version; write one as in \"1.2\"");
@@ -105,7 +105,7 @@ std::string WrongClause(absl::string_view op, absl::string_view version) {
       {.wildcard = equal, .local = equal, .least_numbers = op == "~=" ? 2 : 1});
 }
 
-// ">=2, <3" as "<3,>=2".
+// Turns ">=2, <3" into "<3,>=2".
 absl::StatusOr<std::string> ParseClauses(absl::string_view text,
                                          absl::string_view whole) {
   std::vector<std::string> clauses;

@@ -11,14 +11,15 @@
 
 namespace sandglass::policy {
 
-// A place where a tool's own configuration may say where libraries come from.
+// A place where a tool's own configuration may say from where libraries are
+// fetched.
 struct RegistryPlace {
-  std::string variable;  // of the daemon's environment; or
-  // An absolute path, or one that begins with "~/", of root's home.
+  std::string variable;  // of the daemon's environment, or
+  // a file: an absolute path, or one that begins with "~/", for root's home.
   std::string file;
-  std::string entry;  // of the file, a zip archive such as a jar; may be empty
-  // Of a file that is XML: each such element stands for a line, with what is
-  // in it and without comments. May be empty.
+  std::string entry;  // in the file, if it is a zip or jar; may be empty
+  // For an XML file: each element of this name is treated as a line, with its
+  // content but without comments. May be empty.
   std::string element;
   // A regular expression (RE2's) for a line of the file, whose first group is
   // what is wanted. May be empty for a variable: then it is all of it.
@@ -31,33 +32,33 @@ struct RegistryPlace {
 };
 
 // How the libraries that requests name are installed for a language, and what
-// its programs need to find them.
+// its programs need in order to find them.
 struct LibraryRecipe {
-  // A shell's program, run in a jail with the set's arguments ("$@") and
-  // REGISTRY in its environment; it leaves what it installs in
-  // /workspace/layer. Its standard output is progress, a line each.
+  // A shell script that is run in a jail with the set's arguments ("$@") and
+  // with REGISTRY in its environment. It leaves what it installs in
+  // /workspace/layer. Each line of its standard output reports progress.
   std::string script;
-  // Executables that it needs; where the image lacks one there are no libraries
-  // for the language.
+  // The executables that it needs; in an image that lacks one, libraries can't
+  // be used with the language.
   std::vector<std::string> needs;
-  std::string package;  // Debian package of these
-  std::vector<std::pair<std::string, std::string>> env;  // of the install
-  // Of programs and of their compilers, with the layer in place.
+  std::string package;  // the Debian package with these
+  std::vector<std::pair<std::string, std::string>> env;  // for the installation
+  // For programs and for their compilers, when the layer is in place.
   std::vector<std::pair<std::string, std::string>> run_env;
   std::vector<std::pair<std::string, std::string>> compile_env;
-  // Programs with libraries take none of the interpreters that were started
-  // before them, or only the zygote's first kind.
+  // Programs with libraries don't use interpreters that were started before
+  // them, or only those of the zygote's first kind.
   bool fresh = false;
-  // Where the registry's address is found unless the daemon's configuration
-  // has it: the first place that says one wins. What the tool says of itself
-  // comes last.
+  // Where to find the registry's address unless the daemon's configuration has
+  // it: the first place that has one is used. The last place is the tool's own
+  // default.
   std::vector<RegistryPlace> registry;
-  // Hosts beside the registry's own, all places count.
+  // Hosts besides the registry's own, from all of these places.
   std::vector<RegistryPlace> hosts;
 };
 
-// The key "libraries" of a language's file, without the script, whose path is
-// `script`. What is wrong becomes an error of `root`.
+// Reads the key "libraries" of a language's file, without the script, whose
+// path is put into `script`. Errors are added to `root`.
 std::optional<LibraryRecipe> ReadLibraryRecipe(JsonObject& root,
                                                std::string& script);
 

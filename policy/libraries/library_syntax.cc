@@ -24,7 +24,8 @@ bool IsNumber(absl::string_view text) {
          (text.size() == 1 || text[0] != '0');
 }
 
-// Identifiers of a pre-release or build, with dots between them.
+// Checks the identifiers of a pre-release or build, which are separated by
+// dots.
 bool IsTail(absl::string_view text, bool numbers_without_zeros) {
   for (const absl::string_view part : absl::StrSplit(text, '.')) {
     if (!IsWordOf(part, "-")) return false;
@@ -36,7 +37,7 @@ bool IsTail(absl::string_view text, bool numbers_without_zeros) {
   return true;
 }
 
-// "C:\x" and "c:/x".
+// Recognises "C:\x" and "c:/x".
 bool HasDrive(absl::string_view text) {
   return text.size() >= 3 && absl::ascii_isalpha(text[0]) && text[1] == ':' &&
          (text[2] == '\\' || text[2] == '/');

@@ -12,20 +12,20 @@
 
 namespace sandglass::policy {
 
-// What the parsers of libraries' names and versions share. Only for
-// librar*.cc. Texts are printable ASCII by then (see CheckLibraryText).
+// What the parsers of libraries' names and versions share. Only for librar*.cc.
+// By then texts are printable ASCII (see CheckLibraryText).
 
-// Takes a text apart from its front.
+// Reads a text from front to back.
 class TextCursor {
  public:
   explicit TextCursor(absl::string_view text) : rest_(text) {}
   bool empty() const { return rest_.empty(); }
   absl::string_view rest() const { return rest_; }
   char peek() const { return rest_.empty() ? '\0' : rest_[0]; }
-  // True, and past it, when it comes next.
+  // If `token` comes next, skips it and returns true.
   bool Take(absl::string_view token);
   bool TakeAnyOf(absl::string_view chars);
-  // The longest run of digits; of letters, digits and `marks`.
+  // Reads the longest run of digits; of letters, digits and `marks`.
   absl::string_view Digits();
   absl::string_view Word(absl::string_view marks);
   void Blanks();
@@ -36,32 +36,33 @@ class TextCursor {
 };
 
 bool IsAlnum(char c);
-// One that isn't empty, of letters, digits and `marks` alone.
+// Whether `text` isn't empty and consists of letters, digits and `marks`.
 bool IsWordOf(absl::string_view text, absl::string_view marks);
-// MAJOR.MINOR.PATCH as semver.org has it, with or without a pre-release and
-// build; numbers of at most 18 digits and without zeros before them.
+// MAJOR.MINOR.PATCH as defined by semver.org, with or without a pre-release and
+// build; numbers have at most 18 digits and no leading zeros.
 bool IsSemver(absl::string_view text);
-// A file that a tool would look for under this name.
+// Whether `text` ends in a way that makes a tool look for a file of this name.
 bool HasEnding(absl::string_view text,
                std::initializer_list<absl::string_view> endings);
 
-// INVALID_ARGUMENT with `text` in quotes before the words.
+// INVALID_ARGUMENT; the message is `text` in quotes and then `words`.
 absl::Status RefuseLibrary(absl::string_view text, absl::string_view words);
 
-// What no tool's requirement is: empty, long, not printable ASCII, an option,
-// an address, a repository, a path, text for a shell.
+// Refuses what isn't a requirement of any tool: texts that are empty, too long,
+// not printable ASCII, an option, an address, a repository, a path, or text for
+// a shell.
 absl::Status CheckLibraryText(Ecosystem ecosystem, absl::string_view text);
-// How one is written, for messages: "six==1.16.0".
+// An example of how to write one, for messages: "six==1.16.0".
 absl::string_view ExampleOf(Ecosystem ecosystem);
 
-// Of a text that passed CheckLibraryText.
+// These parse a text that has passed CheckLibraryText.
 absl::StatusOr<Library> ParsePython(absl::string_view text);
 absl::StatusOr<Library> ParseNode(absl::string_view text);
 absl::StatusOr<Library> ParseGo(absl::string_view text);
 absl::StatusOr<Library> ParseRuby(absl::string_view text);
 absl::StatusOr<Library> ParseJava(absl::string_view text);
 
-// A name in normal form; absent: it is none.
+// These return a name in normal form; nullopt: it isn't one.
 std::optional<std::string> PythonName(absl::string_view text);
 std::optional<std::string> NodeName(absl::string_view text);
 std::optional<std::string> GoModule(absl::string_view text);

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kLongestLine = 400;
 constexpr absl::string_view kCut = "...";
 
-// Beginnings of lines, without the blanks before them; a line is of the first
-// list that has its beginning.
+// Beginnings of lines, after any white space; a line belongs to the first list
+// that contains its beginning.
 struct ToolWords {
   std::vector<absl::string_view> noise;
   std::vector<absl::string_view> progress;
@@ -93,12 +93,13 @@ LineKind KindOf(Ecosystem ecosystem, absl::string_view line) {
   if (BeginsLikeOne(text, words.noise)) return LineKind::kNoise;
   if (BeginsLikeOne(text, words.progress)) return LineKind::kProgress;
   if (BeginsLikeOne(text, words.why)) return LineKind::kWhy;
-  // npm's empty lines have their beginning still.
+  // Even empty lines of npm have this beginning.
   if (text == "npm error" || text == "npm ERR!") return LineKind::kNoise;
   return LineKind::kOther;
 }
 
-// Of one that begins at `at`, "\x1b[" and on to its letter, the bytes.
+// The size of the colour sequence that begins at `at`: "\x1b[" up to its
+// letter.
 size_t ColourSize(absl::string_view text, size_t at) {
   if (at + 1 >= text.size() || text[at + 1] != '[') return 1;
   for (size_t end = at + 2; end < text.size(); ++end) {
@@ -120,10 +121,10 @@ void RemoveCredentials(std::string& text) {
   }
 }
 
-// Lines that all fit, with what they take.
+// Collects lines as long as they all fit, and counts their size.
 class Words {
  public:
-  // False: it does not fit.
+  // Returns false when the line doesn't fit.
   bool Add(std::string line, size_t bound) {
     if (!seen_.insert(line).second) return true;
     if (size_ + line.size() + 1 > bound) return false;
@@ -156,7 +157,7 @@ std::string CleanInstallerLine(std::string_view line) {
       clean += c >= ' ' && c <= '~' ? c : '?';
     ++i;
   }
-  // Before it is cut: half of a password is still one's.
+  // Before cutting: half of a password must not be shown either.
   RemoveCredentials(clean);
   absl::StripTrailingAsciiWhitespace(&clean);
   if (clean.size() > kLongestLine) {

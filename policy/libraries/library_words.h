@@ -11,17 +11,18 @@ namespace sandglass::policy {
 
 inline constexpr size_t kMostFailureWords = 2048;  // bytes
 
-// One line of what an installer prints, for people: printable ASCII, without
-// a terminal's colours and without the names and passwords of addresses, cut
-// where it is long. A "?" stands for each other byte.
+// A line of an installer's output for people: printable ASCII, without a
+// terminal's colours and without names and passwords in addresses, cut if it is
+// long. Each other byte becomes a "?".
 std::string CleanInstallerLine(std::string_view line);
 
-// Whether a line tells how far an installer is, such as pip's "Collecting six".
+// Whether a line reports an installer's progress, for example pip's "Collecting
+// six".
 bool IsLibraryProgress(Ecosystem ecosystem, std::string_view line);
 
-// Why an installer failed, in its own words: of its output first the lines that
-// say so, then the last of the others, each once and clean as above, at most
-// kMostFailureWords altogether. Never empty.
+// Why an installer failed, in its own words: first the lines of its output that
+// say so, then the last of the other lines, each once and cleaned as above, at
+// most kMostFailureWords in all. Never empty.
 std::string LibraryFailureWords(Ecosystem ecosystem, int exit_code,
                                 std::string_view output);
 

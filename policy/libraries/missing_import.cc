@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMostName = 128;
 constexpr size_t kMostParts = 16;  // of a name that is looked up
 
-// How a language says it: the name follows, and then one of `ends`.
+// How a language reports it: the name follows, and then one of `ends`.
 struct Mark {
   Ecosystem ecosystem;
   absl::string_view before;
@@ -62,7 +62,7 @@ bool IsHarmless(absl::string_view name) {
              [](char c) { return c == '.' || c == '/'; })) < kMostParts;
 }
 
-// The first parts, as many as there are up to `count`.
+// The first `count` parts, or all if there are fewer.
 absl::string_view FirstParts(absl::string_view name, char separator,
                              int count) {
   size_t end = 0;
@@ -73,7 +73,7 @@ absl::string_view FirstParts(absl::string_view name, char separator,
   return name.substr(0, end);
 }
 
-// The library that has the import's own name.
+// The library that has the same name as the import.
 absl::string_view Namesake(Ecosystem ecosystem, absl::string_view name) {
   switch (ecosystem) {
     case Ecosystem::kPython:
@@ -82,7 +82,7 @@ absl::string_view Namesake(Ecosystem ecosystem, absl::string_view name) {
       return FirstParts(name, '/', name[0] == '@' ? 2 : 1);
     case Ecosystem::kRuby:
       return FirstParts(name, '/', 1);
-    // Those of hosts that are known: a package can be deeper than its module.
+    // Only for known hosts: a package can be deeper than its module.
     case Ecosystem::kGo:
       return absl::StartsWith(name, "github.com/") ||
                      absl::StartsWith(name, "gitlab.com/") ||
@@ -105,7 +105,8 @@ std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
   }
   const absl::string_view name = LastName(ecosystem, text);
   if (name.empty() || !IsHarmless(name)) return std::nullopt;
-  // Before the standard library: Ruby's net/ssh is below its net.
+  // Before the check for the standard library: Ruby's net/ssh looks like a part
+  // of its net.
   absl::string_view library = LibraryOfImport(ecosystem, name);
   const bool guessed = library.empty();
   if (guessed) {
@@ -120,7 +121,7 @@ std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
 
 std::string MissingImportWords(Ecosystem ecosystem,
                                const MissingImport& missing) {
-  // Maven takes no name alone.
+  // Maven doesn't accept a name without a version.
   const std::string asked = ecosystem == Ecosystem::kJava
                                 ? absl::StrCat(missing.library, ":VERSION")
                                 : missing.library;

@@ -10,26 +10,27 @@
 
 namespace sandglass::policy {
 
-// An import that a program's language didn't find.
+// An import that a program's language could not find.
 struct MissingImport {
   std::string name;      // as the program's error has it: "cv2", "numpy.linalg"
-  std::string library;   // that provides it, as ParseLibraryName has it
-  bool guessed = false;  // the library is only its namesake
+  std::string library;   // provides it; in the form of ParseLibraryName
+  bool guessed = false;  // the library only has the same name
 };
 
 inline constexpr size_t kMissingImportScanBytes = 4096;
 
-// The last import that `stderr_tail` tells to be missing. It is a program's:
-// any bytes, of which only the last kMissingImportScanBytes are looked at.
-// Absent when there is none, when it is of the standard library, a file of the
-// program's own, or (Java) of no package that is known.
+// Finds the last missing import that `stderr_tail` reports. That text comes
+// from a program: it may be any bytes, of which only the last
+// kMissingImportScanBytes are examined. nullopt when there is none, or when it
+// belongs to the standard library, is a file of the program itself, or (Java)
+// is in an unknown package.
 std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
                                                std::string_view stderr_tail);
 
-// How to ask for it, in one sentence of ASCII:
+// How to request the library, in one sentence of ASCII:
 //   The import "cv2" is in the library "opencv-python": ask for it with
 //   --library opencv-python, or "libraries": ["opencv-python"] in the request.
-// A guess "may be" in its library.
+// For a guess it says "may be".
 std::string MissingImportWords(Ecosystem ecosystem,
                                const MissingImport& missing);
 
