@@ -1,7 +1,7 @@
-// Prints facts about the C++ files named by its arguments, of which the first
+// Prints facts about the C++ files named by its arguments, the first of which
 // is the program's own (docs/analysers.md). It knows tokens and the outlines of
-// statements, no types and no header's content. With --wait it says that it
-// waits, and is told the files then.
+// statements, but neither types nor the contents of headers. With --wait it
+// reports that it waits, and then gets the files' names.
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,8 +18,8 @@
 
 namespace {
 
-// Goes through a program's statements, twice: first for what it declares, then
-// to tell what it does.
+// Goes through a program's statements twice: first for what it declares, then
+// to report what it does.
 class Statements {
  public:
   Statements(const std::vector<Token>& tokens, Facts& facts)
@@ -29,8 +29,8 @@ class Statements {
     for (const bool tells : {false, true}) {
       tells_ = tells;
       for (size_t i = 0; i < tokens_.size();) {
-        // One too many is no reason to stop: it may be of another branch of
-        // #if.
+        // A surplus "}" is no reason to stop: it may belong to another branch
+        // of #if.
         i = At(i).Is("}") ? i + 1 : Statement(i);
       }
     }
@@ -45,7 +45,7 @@ class Statements {
     return i < tokens_.size() ? tokens_[i] : kNone;
   }
 
-  // All of these give where what they looked at ends.
+  // All of these functions return the end of what they have examined.
 
   size_t Statement(size_t i) {
     const Deeper deeper(*this);
@@ -60,7 +60,7 @@ class Statements {
     }
   }
 
-  // What stands before a statement: if (…), labels, template <…> isn't it.
+  // Skips what stands before a statement: if (…), labels, template <…>.
   size_t Prefixes(size_t i, size_t& ifs) {
     while (i < tokens_.size()) {
       const Token& token = At(i);
@@ -114,7 +114,7 @@ class Statements {
     return i + 1;
   }
 
-  // import <x>;
+  // Handles import <x>;
   void Import(size_t i) {
     if (!tells_) return;
     if (At(i + 1).kind == Kind::kString) {
@@ -130,14 +130,15 @@ class Statements {
     }
   }
 
-  // Loops, and what leaves them: for each loop and switch around, innermost
-  // last, the lowest of them that a jump in it leaves.
+  // Loops, and what leaves them. For each surrounding loop and switch, the
+  // innermost last, `frames_` has the lowest one that a jump inside of it
+  // leaves.
 
   void Jump(size_t depth) {
     if (!frames_.empty() && depth < frames_.back()) frames_.back() = depth;
   }
 
-  // Whether a jump left the innermost, which ends.
+  // Ends the innermost one; returns whether a jump has left it.
   bool Leave() {
     const size_t target = frames_.back();
     frames_.pop_back();
@@ -216,8 +217,9 @@ class Statements {
     return text;
   }
 
-  // Tokens up to a statement's end, or with `parentheses` to the end of the
-  // pair that begins at `i`. Functions and classes in there are gone through.
+  // Reads tokens up to a statement's end or, with `parentheses`, to the end of
+  // the pair that begins at `i`. Also goes through functions and classes in
+  // there.
   size_t Scan(size_t i, bool parentheses) {
     if (parentheses && !At(i).Is("(")) return i;
     Line line;
@@ -253,25 +255,26 @@ class Statements {
     return i;
   }
 
-  // What is known of the statement that is scanned.
+  // What is known about the statement that is being read.
   struct Line {
     size_t begin = 0;
-    std::vector<size_t> open;  // brackets
-    std::vector<size_t> ends;  // semicolons in the pair that is scanned
+    std::vector<size_t> open;  // open brackets
+    std::vector<size_t> ends;  // semicolons in the pair that is read
     size_t function = kNever;  // the name before its first parenthesis
     size_t type = kNever;      // the word "class" or the like
-    size_t parameters = 0;     // where a template's end
-    bool values = false;       // an enum's are being named
+    size_t parameters = 0;     // where a template's parameters end
+    bool values = false;       // in the list of an enum's values
     bool space = false;        // a namespace, or extern "C"
-    bool lambda = false;       // its [] has been seen, not yet its body
+    bool lambda = false;       // its [] was seen, but not its body yet
     bool assigned = false;
     bool ended = false;
   };
 
-  // A closing bracket. False: it is of what is around the statement.
+  // Handles a closing bracket. False: it belongs to what surrounds the
+  // statement.
   bool Close(size_t i, Line& line) const {
     if (!At(i).Is("}")) {
-      // One too many is passed over.
+      // A surplus one is ignored.
       if (!line.open.empty() && !At(line.open.back()).Is("{")) {
         line.open.pop_back();
       }
@@ -299,8 +302,8 @@ class Statements {
     }
   }
 
-  // A "{": the end of the function, class or namespace that it begins; `i` for
-  // a list of values.
+  // Handles a "{": returns the end of the function, class or namespace that it
+  // begins, or `i` for a list of values.
   size_t Brace(size_t i, Line& line) {
     const Token before = i > 0 ? At(i - 1) : Token();
     if (line.lambda) {
@@ -337,7 +340,7 @@ class Statements {
     return Apart(i, inside);
   }
 
-  // A::A() : x{1} {}
+  // Recognises A::A() : x{1} {}
   bool InitialisesMember(size_t i, const Line& line) const {
     if (IsKeyword(At(i - 1)) || !(At(i - 2).Is(":") || At(i - 2).Is(","))) {
       return false;
@@ -345,7 +348,7 @@ class Statements {
     return i > line.function + 2;
   }
 
-  // The name behind "class", past attributes.
+  // The name after "class", behind any attributes.
   size_t ClassName(size_t type) const {
     size_t name = type + 1;
     while (At(name).Is("class") || At(name).Is("struct")) ++name;
@@ -354,7 +357,7 @@ class Statements {
     return name;
   }
 
-  // What jumps in there leave is in there.
+  // Jumps inside of this block can't leave anything outside of it.
   size_t Apart(size_t i, std::string_view inside) {
     std::vector<size_t> frames;
     frames.swap(frames_);
@@ -407,7 +410,7 @@ class Statements {
     return end;
   }
 
-  // Behind the ">" of the "<" there.
+  // The place after the ">" for the "<" at `i`.
   size_t EndOfParameters(size_t i) const {
     size_t depth = 0;
     for (const size_t last = i + 1000; i < last && i < tokens_.size(); ++i) {
@@ -417,7 +420,8 @@ class Statements {
     return i + 1;
   }
 
-  // Its sign is no sign here: operator==(…), operator()(…).
+  // The operator's sign doesn't act as a sign here: operator==(…),
+  // operator()(…).
   size_t Operator(size_t i, Line& line) const {
     if (line.function == kNever) line.function = i;
     size_t end = i + 1;
@@ -429,7 +433,7 @@ class Statements {
     return end;
   }
 
-  // Bounds the stack.
+  // Limits the depth of the stack.
   struct Deeper {
     explicit Deeper(Statements& statements) : depth(statements.depth_) {
       if (++depth > kMostDepth) throw std::length_error("nested too deeply");
@@ -445,7 +449,7 @@ class Statements {
   Uses uses_;
   std::vector<size_t> frames_;
   std::vector<size_t> header_ends_;  // semicolons of the last pair scanned
-  std::string_view inside_;          // the class that a function is of
+  std::string_view inside_;          // the class of the current function
   size_t depth_ = 0;
   bool tells_ = false;
 };
@@ -453,7 +457,7 @@ class Statements {
 std::string FactsOf(const std::vector<std::string>& names,
                     std::string (*read)(const std::string&)) {
   Facts facts;
-  std::deque<std::string> sources;  // facts look at them to the end
+  std::deque<std::string> sources;  // facts refer to them until the end
   for (const std::string& name : names) {
     sources.push_back(read(name));
     facts.Begin(sources.back());

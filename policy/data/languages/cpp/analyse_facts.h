@@ -9,13 +9,14 @@
 #include <tuple>
 #include <vector>
 
-// What an analyser tells: facts, as docs/analysers.md has them.
+// Collects the facts that an analyser reports; docs/analysers.md describes
+// them.
 class Facts {
  public:
-  // The file that facts are of from now on. It must outlive them.
+  // Says which file the next facts are about. It must outlive this object.
   void Begin(std::string_view source) { sources_.push_back(source); }
 
-  // `place` is an offset in the file.
+  // Adds a fact; `place` is an offset in the file.
   void Tell(std::string_view kind, size_t place, std::string_view name,
             std::string_view detail = "") {
     const size_t file = sources_.size() - 1;
@@ -69,10 +70,10 @@ class Facts {
     size_t file;
     size_t place;
     size_t count;
-    size_t number = 0;  // in the order in which they were told
+    size_t number = 0;  // in the order in which they were added
   };
 
-  // Goes forward over a text.
+  // A position that moves forward over a text.
   struct Position {
     void MoveTo(std::string_view source, size_t place) {
       for (; offset < place; ++offset) {
@@ -88,7 +89,7 @@ class Facts {
     size_t column = 1;
   };
 
-  // How long a UTF-8 character is there; 0 for what is none.
+  // The length of the UTF-8 character at that place; 0 when it isn't one.
   static size_t CharacterAt(std::string_view text, size_t at) {
     const auto byte = [&](size_t i) {
       return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -102,7 +103,8 @@ class Facts {
     for (size_t i = 1; i < size; ++i) {
       if ((byte(at + i) & 0xc0U) != 0x80) return 0;
     }
-    // Longer than it need be, half of a pair, or beyond the last one.
+    // Refuses overlong forms, halves of surrogate pairs, and what is beyond the
+    // last character.
     const unsigned second = byte(at + 1);
     const bool none =
         (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
@@ -110,7 +112,7 @@ class Facts {
     return none ? 0 : size;
   }
 
-  // UTF-8 without control characters, cut at a character.
+  // Makes UTF-8 without control characters, cut between characters.
   static std::string Clean(std::string_view text) {
     std::string clean;
     for (size_t at = 0; at < text.size();) {

@@ -1,6 +1,6 @@
-// What an analyser looks at: files that it reads, and a sample. Also how one
-// that was started ahead of its job says that it waits, and then learns the
-// files' names (sandbox/jail/job_frame.h).
+// The input of an analyser: the files that it reads, and a sample. Also how an
+// analyser that was started ahead of its job reports that it waits, and then
+// gets the files' names (sandbox/jail/job_frame.h).
 #ifndef SANDGLASS_ANALYSE_JOB_H_
 #define SANDGLASS_ANALYSE_JOB_H_
 
@@ -17,8 +17,8 @@
 
 struct LookJob {
   std::vector<std::string> files;
-  // To be written after everything else, with the exit code and a line feed;
-  // empty: it must not be.
+  // Has to be written after everything else, with the exit code and a line
+  // feed; empty: it must not be written.
   std::string end;
 };
 
@@ -36,7 +36,7 @@ inline std::string ReadFromInput(size_t size) {
   for (size_t have = 0; have < size;) {
     const ssize_t got = ::read(STDIN_FILENO, &bytes[have], size - have);
     if (got < 0 && errno == EINTR) continue;
-    // The jail is nobody's any more.
+    // The daemon has given up the jail.
     if (got <= 0) std::exit(0);
     have += static_cast<size_t>(got);
   }
@@ -75,8 +75,8 @@ inline std::string Read(const std::string& name) {
   return text;
 }
 
-// What it looks at before it waits, so that it is in memory when the program
-// comes.
+// A program that it analyses before it waits, so that the analyser is in memory
+// when the real program comes.
 inline constexpr char kSample[] = R"(
 #include <cstdio>
 #define RUN std::system

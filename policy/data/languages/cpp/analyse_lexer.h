@@ -15,7 +15,7 @@ enum class Kind { kName, kNumber, kString, kChar, kOther };
 
 struct Token {
   Kind kind = Kind::kOther;
-  std::string_view text;  // of a string, what is between its quotes
+  std::string_view text;  // for a string, what is between its quotes
   size_t place = 0;       // in the file
 
   bool Is(std::string_view other) const {
@@ -23,20 +23,20 @@ struct Token {
   }
 };
 
-// A mistake in the program, which no compiler would take.
+// A mistake in the program that no compiler would accept.
 struct SyntaxError : std::runtime_error {
   SyntaxError(const std::string& what, size_t where)
       : std::runtime_error(what), place(where) {}
   size_t place;
 };
 
-// Cuts a text into tokens, which look at it: it must outlive them.
+// Cuts a text into tokens, which are views into it: it has to outlive them.
 class Lexer {
  public:
   explicit Lexer(std::string_view source) { Splice(source); }
 
-  // The next token; false at the end. Sets `line_start` where a line began
-  // before it. Throws SyntaxError.
+  // Reads the next token; false at the end. Sets `line_start` if a line began
+  // before the token. Throws SyntaxError.
   bool Next(Token& token, bool& line_start) {
     SkipSpace(line_start);
     if (at_ >= text_.size()) return false;
@@ -74,7 +74,7 @@ class Lexer {
     return true;
   }
 
-  // Over spaces and comments; sets `line_start` behind a line's end.
+  // Skips spaces and comments; sets `line_start` after the end of a line.
   void SkipSpace(bool& line_start) {
     while (at_ < text_.size()) {
       if (Has("//")) {
@@ -96,14 +96,14 @@ class Lexer {
   const std::string& text() const { return text_; }
   size_t at() const { return at_; }
   void MoveTo(size_t at) { at_ = at; }
-  // The name that begins there, or "".
+  // The name that begins at `begin`, or "".
   std::string_view NameAt(size_t begin) const {
     size_t end = begin;
     while (InName(At(end))) ++end;
     return std::string_view(text_).substr(begin, end - begin);
   }
   char At(size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
-  // Where in the file what is at this offset in `text_` was.
+  // The place in the file of what is at this offset in `text_`.
   size_t PlaceOf(size_t offset) const {
     auto after = std::upper_bound(
         splices_.begin(), splices_.end(), offset,
@@ -113,7 +113,7 @@ class Lexer {
   }
 
  private:
-  // Lines that end in a backslash go on in the next.
+  // Joins lines that end in a backslash with the next line.
   void Splice(std::string_view source) {
     text_.reserve(source.size());
     for (size_t i = 0; i < source.size(); ++i) {
@@ -142,7 +142,7 @@ class Lexer {
         {"%:", "#"},  {"<%", "{"},  {"%>", "}"},  {":>", "]"},
         {"::", "::"}, {"->", "->"}, {"&&", "&&"},
     };
-    // "<::" is "<" and "::", unless it is "<::>" or "<:::".
+    // "<::" means "<" and "::", unless it is "<::>" or "<:::".
     if (Has("<:") && (!Has("<::") || Has("<:::") || Has("<::>"))) {
       token.text = "[";
       at_ += 2;
@@ -157,8 +157,8 @@ class Lexer {
     token.text = std::string_view(text_).substr(at_++, 1);
   }
 
-  // A literal that ends with its line at the latest, as a lone quote may be in
-  // what isn't compiled.
+  // Reads a literal. It ends with its line at the latest, because text that
+  // isn't compiled may contain a lone quote.
   void Quoted(Token& token) {
     const char quote = text_[at_];
     token.kind = quote == '"' ? Kind::kString : Kind::kChar;
@@ -171,7 +171,7 @@ class Lexer {
     if (At(at_) == quote) ++at_;
   }
 
-  // A name in front of a quote: part of the literal, or a macro.
+  // A name in front of a quote is part of the literal, or a macro.
   void Prefixed(Token& token) {
     const std::string_view name = token.text;
     const bool raw = name == "R" || name == "LR" || name == "uR" ||

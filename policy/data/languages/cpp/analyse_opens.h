@@ -10,20 +10,20 @@
 #include "analyse_facts.h"
 #include "analyse_lexer.h"
 
-// `words` has a space before and after each.
+// Whether `words` contains the word. `words` has a space before and after each.
 inline bool IsIn(std::string_view word, const char* words) {
   const std::string spaced = " " + std::string(word) + " ";
   return std::strstr(words, spaced.c_str()) != nullptr;
 }
 
-// What calls are given, and which of them open files for writing.
+// Examines the arguments of calls, and finds those that open files for writing.
 class Opens {
  public:
   Opens(const std::vector<Token>& tokens, Facts& facts)
       : tokens_(tokens), facts_(facts) {}
 
-  // Tells of the call of `name` at the token `i`, whose parentheses or declared
-  // name are at `end`.
+  // Reports the call of `name` at the token `i` if it opens a file for writing;
+  // its parentheses or the declared name are at `end`.
   void Opened(size_t i, const std::string& name, size_t end) {
     if (IsIn(name,
              " ofstream basic_ofstream wofstream creat creat64 mkstemp "
@@ -48,14 +48,14 @@ class Opens {
     }
   }
 
-  // dlsym(library, "name")
+  // Handles dlsym(library, "name").
   void Looked(size_t open) {
     std::string name;
     const Range range = Argument(open, 1);
     if (Text(range, name)) facts_.Tell("use", At(range.begin).place, name);
   }
 
-  // std::fstream f(path, std::ios::out), and f.open() likewise.
+  // Handles std::fstream f(path, std::ios::out), and also f.open().
   void Stream(size_t i, const std::string& name, size_t open, bool by_default) {
     const Range range = Argument(open, 1);
     std::string mode;
@@ -81,19 +81,20 @@ class Opens {
   }
 
  private:
-  static constexpr size_t kMostArguments = 200;  // tokens of them
+  static constexpr size_t kMostArguments = 200;  // the most tokens of them
 
   const Token& At(size_t i) const {
     static const Token kNone;
     return i < tokens_.size() ? tokens_[i] : kNone;
   }
 
-  // Arguments. A call's are looked through for their length only.
+  // Finding arguments. A call's arguments are only searched up to a maximal
+  // length.
 
   struct Range {
     size_t begin = 0;
     size_t end = 0;
-    bool known = false;  // it was found whole
+    bool known = false;  // its end was found
   };
 
   Range Argument(size_t open, size_t number) const {
@@ -120,7 +121,7 @@ class Opens {
     return range;
   }
 
-  // The text of string literals, one after another; false for anything else.
+  // The text of adjacent string literals; false for anything else.
   bool Text(const Range& range, std::string& text) const {
     for (size_t i = range.begin; i < range.end; ++i) {
       if (At(i).kind != Kind::kString) return false;

@@ -13,9 +13,9 @@
 #include "analyse_facts.h"
 #include "analyse_lexer.h"
 
-// A program's tokens without preprocessor lines: files that are included are
-// told, and short macros without parameters are put in, one level deep. What
-// other macros stand for is kept apart.
+// A program's tokens without preprocessor lines. Included files are reported,
+// and short macros without parameters are expanded, one level deep. What other
+// macros stand for is kept separately.
 class Tokens {
  public:
   Tokens(std::string_view source, Facts& facts)
@@ -52,7 +52,7 @@ class Tokens {
     if (program.size() > kMostTokens) throw std::length_error("too long");
   }
 
-  // What follows a "#", to the end of its line.
+  // Handles what follows a "#", up to the end of its line.
   void Directive() {
     const size_t place = lexer_.PlaceOf(lexer_.at() - 1);
     bool ended = false;
@@ -97,7 +97,7 @@ class Tokens {
       values_[macro].assign(value, line.end());
       return;
     }
-    // Parameters are whatever is given for them.
+    // The parameters are left out, because any text may be given for them.
     std::copy_if(value, line.end(), std::back_inserter(macros),
                  [&](const Token& token) {
                    return std::none_of(line.begin() + 1, value,

@@ -12,7 +12,7 @@
 #include "analyse_lexer.h"
 #include "analyse_opens.h"
 
-// A keyword that an expression may follow.
+// Whether this is a keyword after which an expression may come.
 inline bool BeforeExpression(const Token& token) {
   return token.kind == Kind::kName &&
          IsIn(token.text,
@@ -41,13 +41,14 @@ inline bool IsKeyword(const Token& token) {
              "__typeof__ ");
 }
 
-// What a program names, and what of it is its own.
+// Finds the names that a program uses, and which of them are its own.
 class Uses {
  public:
   Uses(const std::vector<Token>& tokens, Facts& facts)
       : tokens_(tokens), facts_(facts), opens_(tokens, facts) {}
 
-  // Its own functions, and those of a class; "" is none.
+  // Notes one of the program's own functions, or one of a class; "" means no
+  // class.
   void Define(std::string_view inside, std::string_view name) {
     functions_[inside].insert(name);
   }
@@ -56,7 +57,7 @@ class Uses {
     return found != functions_.end() && found->second.count(name) != 0;
   }
 
-  // Notes what is declared and renamed at the token `i`, if anything is.
+  // Notes what is declared or renamed at the token `i`, if anything is.
   void Collect(size_t i) {
     const Token& token = tokens_[i];
     if (token.Is("using") || token.Is("namespace")) return Rename(i);
@@ -75,7 +76,7 @@ class Uses {
                        At(type).Is(">");
     if (!typed || !ends) return;
     variables_.insert(token.text);
-    // A template's type.
+    // The name of a template's type parameter.
     const Token& before = At(i - 1);
     if (before.Is("typename") || (before.Is("class") && i > 1 &&
                                   (At(i - 2).Is("<") || At(i - 2).Is(",")))) {
@@ -85,8 +86,8 @@ class Uses {
     if (At(type).Is(">") || At(type).Is("auto")) Define("", token.text);
   }
 
-  // Tells of the name that begins at `i`, which is in the class `inside`, and
-  // gives where it ends. Calls that end the program's way set `leaves`.
+  // Reports the name that begins at `i`, inside the class `inside`, and returns
+  // where it ends. Sets `leaves` for calls that don't return.
   size_t Tell(size_t i, std::string_view inside, bool& leaves) {
     const Token before = i > 0 ? At(i - 1) : Token();
     if (before.Is(".") || before.Is("->")) {
@@ -151,7 +152,7 @@ class Uses {
     if (full != name) names_[name] = full;
   }
 
-  // Without "std::".
+  // Joins the parts, without "std::".
   static std::string Joined(const std::vector<std::string_view>& parts) {
     std::string text;
     for (size_t i = parts.size() > 1 && parts[0] == "std" ? 1 : 0;
@@ -169,8 +170,8 @@ class Uses {
     return renamed->second + name.substr(parts[0].size());
   }
 
-  // Whether it is no use of what is elsewhere: of the program's own, or what
-  // declares something.
+  // Whether this isn't a use of something from elsewhere: it is the program's
+  // own name, or part of a declaration.
   bool Skipped(size_t begin, size_t end, bool global,
                const std::vector<std::string_view>& parts,
                std::string_view inside) const {
