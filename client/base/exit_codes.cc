@@ -37,7 +37,7 @@ int ExitCodeFor(const v1::RunCodeResponse& response) {
     if (row.outcome != response.outcome()) continue;
     if (row.code == kExitProgramCode) {
       const int code = response.exit_code() & 0xFF;
-      // 0 would call a failed program a success.
+      // 0 would make a failed program look successful.
       return code != 0 ? code : kExitError;
     }
     if (row.code == kExitProgramSignal) {

@@ -54,8 +54,9 @@ absl::StatusOr<FileContent> ReadInput(const std::string& path,
 void FillStandardDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
-    // Takes the lowest number that is free, which is this one. Read-only for
-    // output too: who closed it hears that nothing was written.
+    // This gets the lowest free number, which is the closed one. Read-only for
+    // output too, so that a caller that closed it is told that nothing was
+    // written.
     if (open("/dev/null", O_RDONLY) < 0) return;
   }
 }
@@ -66,7 +67,7 @@ int WriteAll(int fd, absl::string_view bytes) {
     if (put >= 0) {
       bytes.remove_prefix(static_cast<size_t>(put));
     } else if (errno == EAGAIN) {
-      // Standard output may be shared with a process that made it so.
+      // Standard output may be shared with a process that made it non-blocking.
       pollfd poller = {fd, POLLOUT, 0};
       if (poll(&poller, 1, -1) < 0 && errno != EINTR) return errno;
     } else if (errno != EINTR) {

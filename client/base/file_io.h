@@ -8,25 +8,26 @@
 
 namespace sandglass::client {
 
-// What was read, and whether the file has an execute bit.
+// A file's content, and whether it has an execute bit.
 struct FileContent {
   std::string bytes;
   bool executable = false;
 };
 
-// Reads a file (a FIFO or device too) or, for "-", standard input, to its end.
-// More than `max_bytes` is INVALID_ARGUMENT, a directory or an unreadable file
-// an error that names it.
+// Reads a file (which may be a FIFO or device) or, for "-", standard input to
+// its end. INVALID_ARGUMENT for more than `max_bytes`; for a directory or an
+// unreadable file an error that names it.
 absl::StatusOr<FileContent> ReadInput(const std::string& path,
                                       size_t max_bytes);
 
-// Opens what is closed of descriptors 0, 1 and 2, so that nothing else that is
-// opened later is taken for them: standard input is at its end then, and
-// writing to standard output or error fails. For the start of a program.
+// Opens those of the descriptors 0, 1 and 2 that are closed, so that nothing
+// that is opened later gets their numbers: standard input is then at its end,
+// and writing to standard output or error fails. Call it at the start of a
+// program.
 void FillStandardDescriptors();
 
-// Writes all bytes, waiting where `fd` does not block. Returns 0 or an errno
-// (EPIPE when the reader went away: SIGPIPE must be ignored).
+// Writes all bytes, and waits if `fd` is non-blocking. Returns 0 or an errno
+// (EPIPE when the reader has gone away: SIGPIPE must be ignored).
 int WriteAll(int fd, absl::string_view bytes);
 
 }  // namespace sandglass::client

@@ -5,9 +5,9 @@
 
 namespace sandglass::client {
 
-// Whether brackets outside of strings go deeper than that, whether the text is
-// JSON or not: to be asked before it is parsed, so that nothing is built of
-// what is too deep.
+// Whether brackets outside of strings are nested more than `most` levels deep.
+// `text` need not be JSON. Call it before parsing, so that nothing is built
+// from a text that is too deep.
 bool IsDeeperJson(absl::string_view text, int most);
 
 }  // namespace sandglass::client

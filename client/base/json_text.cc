@@ -15,9 +15,10 @@ absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message) {
     return absl::InternalError(absl::StrCat(
         "the answer cannot be shown as JSON: ", status.ToString()));
   }
-  // protobuf escapes C0 and C1 controls but not every bidirectional one. The
-  // output has no whitespace outside of strings and is valid UTF-8, so what
-  // the filter changes is in a string, and its "\u2066" is JSON's own form.
+  // protobuf escapes C0 and C1 controls but not every bidirectional one. Its
+  // output has no white space outside of strings and is valid UTF-8, so
+  // whatever the filter changes is inside a string, where "\u2066" is JSON's
+  // own escape.
   return absl::StrCat(VisibleText(json), "\n");
 }
 

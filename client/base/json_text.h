@@ -9,8 +9,8 @@
 namespace sandglass::client {
 
 // The standard JSON form of a message (lowerCamelCase names, bytes in base64,
-// default values left out) on one line with a newline at its end. Safe for a
-// terminal: characters that TerminalFilter would show come as JSON escapes.
+// default values omitted) on one line with a newline at its end. Safe for a
+// terminal: characters that TerminalFilter would make visible are JSON escapes.
 absl::StatusOr<std::string> JsonText(const google::protobuf::Message& message);
 
 }  // namespace sandglass::client

@@ -7,7 +7,7 @@
 
 namespace sandglass::client {
 
-// "wall 30 s, memory 256 MiB, …" of the limits that are set.
+// Text such as "wall 30 s, memory 256 MiB, …" with those limits that are set.
 std::string LimitsText(const v1::Limits& limits);
 
 }  // namespace sandglass::client

@@ -37,8 +37,8 @@ absl::Status CheckTarget(int directory, const std::string& name,
   return AlreadyThere();
 }
 
-// Gives a file its name. With kKeep one that came since it was looked for
-// stays, also on file systems (NFS among them) that can't rename so.
+// Gives a file its name. With kKeep, a file that came after the check stays,
+// also on file systems (NFS among them) that can't rename in this way.
 bool Rename(int directory, const std::string& from, const std::string& to,
             ExistingFile existing) {
   if (existing == ExistingFile::kReplace) {
@@ -54,7 +54,7 @@ bool Rename(int directory, const std::string& from, const std::string& to,
     return true;
   }
   if (errno == EEXIST) return false;
-  // Nor links: as well as can be.
+  // Hard links aren't possible either: check as well as can be done.
   struct stat info = {};
   if (fstatat(directory, to.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     errno = EEXIST;
@@ -70,7 +70,7 @@ uint32_t LocalMode(uint32_t mode, uint32_t least) {
   return (mode & kModeMask) | least;
 }
 
-// O_NOFOLLOW on each single component, of which none is "..", keeps a walk
+// O_NOFOLLOW on each single component, none of which is "..", keeps a walk
 // below its start.
 absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name,
                                         uint32_t mode) {
@@ -115,14 +115,15 @@ absl::Status NewFile::Write(absl::string_view bytes) {
 }
 
 absl::Status NewFile::Place(uint32_t mode) {
-  // umask(2) can only be read by setting it; one thread does this at a time.
+  // umask(2) can only be read by setting it; only one thread does this at a
+  // time.
   const mode_t mask = umask(0);
   umask(mask);
-  // The owner can always read and replace what it fetched.
+  // The owner shall always be able to read and replace what was fetched.
   if (fchmod(fd_.get(), LocalMode(mode, 0600) & ~mask) != 0) {
     return absl::ErrnoToStatus(errno, "cannot set its mode");
   }
-  // Replaces a link that someone plants meanwhile, and never follows it.
+  // Replaces a link that somebody makes meanwhile, and never follows it.
   if (!Rename(directory_, temporary_, name_, existing_)) {
     if (errno == EEXIST) return AlreadyThere();
     return absl::ErrnoToStatus(errno, "cannot put it in place");

@@ -12,27 +12,28 @@
 
 namespace sandglass::client {
 
-// What becomes of a regular file that is there already.
+// What happens to a regular file that exists already.
 enum class ExistingFile { kKeep, kReplace };
 
-// The permission bits here of what has `mode` elsewhere: without set-id, sticky
-// and writing by others, and with its owner's `least`. The umask is not in it.
+// The local permission bits for something that has `mode` elsewhere: without
+// set-id, sticky and write permission for others, but with the owner's bits in
+// `least`. The umask isn't applied.
 uint32_t LocalMode(uint32_t mode, uint32_t least);
 
-// Opens the directory `name`, one component, in `parent`, making it when it is
-// missing, with `mode` less the umask. A symbolic link in its place is an
-// error.
+// Opens the directory `name`, a single component, in `parent`. If it is
+// missing, makes it with `mode` less the umask. A symbolic link in its place is
+// an error.
 absl::StatusOr<UniqueFd> EnterDirectory(int parent, const std::string& name,
                                         uint32_t mode = 0777);
 
-// A file that is written under another name beside its place and put there in
-// one step, so that nobody sees a part of it. One that is not placed leaves
-// nothing.
+// A file that is written under a temporary name in its directory and gets its
+// name in one step, so that nobody sees a part of it. If it isn't placed,
+// nothing remains.
 class NewFile {
  public:
-  // `directory` is borrowed and stays open as long as this lives; `name` is one
-  // component. An error when something is there that is no regular file or,
-  // with kKeep, anything at all.
+  // `directory` is borrowed and has to stay open as long as this object lives;
+  // `name` is a single component. Fails when something exists there that isn't
+  // a regular file or, with kKeep, anything at all.
   static absl::StatusOr<NewFile> Create(int directory, std::string name,
                                         ExistingFile existing);
   NewFile(NewFile&&) noexcept = default;
@@ -41,8 +42,9 @@ class NewFile {
 
   absl::Status Write(absl::string_view bytes);
 
-  // Gives it these permission bits as LocalMode has them, less the umask, and
-  // its name. ALREADY_EXISTS with kKeep: something else has the name by now.
+  // Gives the file these permission bits, after LocalMode and less the umask,
+  // and its name. ALREADY_EXISTS with kKeep: something else has got the name by
+  // now.
   absl::Status Place(uint32_t mode);
 
  private:

@@ -11,8 +11,8 @@ namespace {
 // A piece at the start of a byte string.
 struct Piece {
   enum class Kind { kCharacter, kInvalid, kIncomplete } kind;
-  size_t length;      // bytes that it takes
-  char32_t code = 0;  // of a character
+  size_t length;      // bytes that it consists of
+  char32_t code = 0;  // if it is a character
 };
 
 // Decodes strictly: no overlong forms, no surrogates, nothing above U+10FFFF

@@ -35,7 +35,7 @@ bool IsIn(const std::array<Range, N>& ranges, char32_t code) {
   });
 }
 
-// The character at the text's beginning: its bytes and its places.
+// The character at the beginning of the text: its bytes and its columns.
 std::pair<size_t, size_t> FirstOf(absl::string_view text) {
   const auto lead = static_cast<uint8_t>(text[0]);
   size_t bytes = 1;
@@ -52,7 +52,7 @@ std::pair<size_t, size_t> FirstOf(absl::string_view text) {
   return {bytes, IsIn(kWide, code) ? 2 : 1};
 }
 
-// Bytes of as much of the text as takes `width` places.
+// The number of bytes of the longest beginning that fits into `width` columns.
 size_t BytesWithin(absl::string_view text, size_t width) {
   size_t end = 0;
   size_t used = 0;
@@ -92,9 +92,9 @@ std::vector<std::string> WrapText(absl::string_view text, size_t width) {
   if (width == 0) return {std::string(text)};
   std::vector<std::string> lines;
   while (DisplayWidth(text) > width) {
-    // A character that is wider than the line has one all the same.
+    // A character that is wider than the line gets a line nevertheless.
     const size_t most = std::max(BytesWithin(text, width), FirstOf(text).first);
-    // The space behind the line may be where it breaks.
+    // The line may also break at a space directly after it.
     const size_t space = text.substr(0, most + 1).rfind(' ');
     const bool at_space = space != absl::string_view::npos && space > 0;
     const size_t end = at_space ? space : most;

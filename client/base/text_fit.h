@@ -9,21 +9,21 @@
 
 namespace sandglass::client {
 
-// Text for lines of a given width. Texts are as VisibleText makes them: UTF-8
-// without control characters.
+// Fits text to lines of a given width. Texts have the form that VisibleText
+// makes: UTF-8 without control characters.
 
-// How many places text takes on a terminal: two for characters of East Asian
-// scripts and pictures, none for marks on the one before.
+// How many columns a text takes on a terminal: two for characters of East Asian
+// scripts and pictures, none for marks that combine with the character before.
 size_t DisplayWidth(absl::string_view text);
 
-// The text, or as much of its beginning as fits with "…" behind it.
+// The text, or as much of its beginning as fits with "…" after it.
 std::string FitTo(absl::string_view text, size_t width);
 
-// The text and spaces behind it, `width` places together; not cut.
+// The text followed by spaces, `width` columns in all; never cut.
 std::string PadTo(absl::string_view text, size_t width);
 
-// Lines of at most `width` places, broken at spaces, or within a word that is
-// longer than a line. Width 0: one line.
+// Breaks the text into lines of at most `width` columns, at spaces, or inside
+// of a word that is longer than a line. Width 0: one line.
 std::vector<std::string> WrapText(absl::string_view text, size_t width);
 
 }  // namespace sandglass::client

@@ -9,7 +9,8 @@
 namespace sandglass::client {
 namespace {
 
-// Characters, not bytes: good for all scripts whose characters take one place.
+// Counts characters, not bytes: right for all scripts whose characters take one
+// column.
 size_t Width(absl::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) {

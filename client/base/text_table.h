@@ -8,8 +8,9 @@
 
 namespace sandglass::client {
 
-// Rows as text: columns two spaces apart, each line after `indent`, without
-// spaces at its end. Cells go through VisibleText. Rows may differ in length.
+// Formats rows as text: columns are two spaces apart, each line begins with
+// `indent` and has no spaces at its end. Cells are passed through VisibleText.
+// Rows may have different numbers of cells.
 std::string TextTable(const std::vector<std::vector<std::string>>& rows,
                       absl::string_view indent);
 

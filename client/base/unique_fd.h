@@ -24,7 +24,7 @@ class UniqueFd {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
-  // Gives the descriptor to the caller.
+  // Gives up ownership: the caller has to close the descriptor.
   int Release() { return std::exchange(fd_, -1); }
 
  private:

@@ -27,7 +27,7 @@ absl::Status BadSize(absl::string_view text, absl::string_view why) {
 absl::StatusOr<absl::Duration> ParseTimeSpan(absl::string_view text) {
   absl::Duration duration;
   double seconds = 0;
-  // SimpleAtod also takes "inf" and "nan"; digits only keeps them out.
+  // SimpleAtod also accepts "inf" and "nan"; requiring digits excludes them.
   const bool plain =
       !text.empty() &&
       text.find_first_not_of(kDigits) == absl::string_view::npos &&

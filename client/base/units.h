@@ -12,23 +12,23 @@
 
 namespace sandglass::client {
 
-// Reads "5s", "500ms", "1m30s", "1.5h" or plain seconds ("5", "0.5"). From
-// 1 ms to 30 days; anything else is INVALID_ARGUMENT. Fractions of a
-// nanosecond, which messages can't carry, are cut off.
+// Reads "5s", "500ms", "1m30s", "1.5h" or plain seconds ("5", "0.5"). From 1 ms
+// to 30 days; INVALID_ARGUMENT for anything else. Fractions of a nanosecond,
+// which messages can't represent, are cut off.
 absl::StatusOr<absl::Duration> ParseTimeSpan(absl::string_view text);
 
-// Reads "1048576", "512K", "256M", "1.5G", "256MiB" (any case; units are
-// powers of 1024). From 1 byte up to 1 PiB; "MB" and the like are refused,
-// since they mean two things. Fractions of a byte are cut off.
+// Reads "1048576", "512K", "256M", "1.5G", "256MiB" (in upper or lower case;
+// units are powers of 1024). From 1 byte to 1 PiB. "MB" and the like are
+// refused, since they are ambiguous. Fractions of a byte are cut off.
 absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text);
 
-// "0.42 ms", "12.3 ms", "5.00 s", "125 s".
+// A time for people: "0.42 ms", "12.3 ms", "5.00 s", "125 s".
 std::string FormatTimeSpan(absl::Duration duration);
 
-// For times that people wait for, without parts of a second: "2h5m".
+// For times that people wait for, without fractions of a second: "2h5m".
 std::string FormatLongTime(absl::Duration duration);
 
-// "512 B", "1.5 MiB", "256 MiB".
+// A size for people: "512 B", "1.5 MiB", "256 MiB".
 std::string FormatByteSize(uint64_t bytes);
 
 absl::Duration FromProto(const google::protobuf::Duration& duration);

@@ -10,11 +10,11 @@
 
 namespace sandglass::client {
 
-// A message's strings must be UTF-8; protobuf would fail the call without
-// saying where. `what` names the text in the error.
+// Checks that a text is UTF-8. A message's strings must be: protobuf would fail
+// the call without saying where. `what` names the text in the error.
 absl::Status CheckUtf8(absl::string_view what, absl::string_view text);
 
-// Names and values; `flag` is the option that they come from.
+// The same for names and values; `flag` is the option that they come from.
 absl::Status CheckUtf8(
     absl::string_view flag,
     const google::protobuf::Map<std::string, std::string>& pairs);
