@@ -40,7 +40,7 @@ absl::Status Failed(const std::string& what) {
                                              "); nothing ran"));
 }
 
-// A directory that only this user can read; gone with its object.
+// A directory that only this user can read; the destructor removes it.
 class PrivateDirectory {
  public:
   PrivateDirectory() {
@@ -57,7 +57,7 @@ class PrivateDirectory {
   PrivateDirectory(const PrivateDirectory&) = delete;
   PrivateDirectory& operator=(const PrivateDirectory&) = delete;
 
-  // Empty: none could be made.
+  // Empty if none could be made.
   const std::string& path() const { return path_; }
 
  private:
@@ -71,7 +71,7 @@ class PrivateDirectory {
   std::string path_;
 };
 
-// Ctrl-\ is the editor's, too.
+// Ctrl-\ goes to the editor, too.
 class WithoutQuit {
  public:
   WithoutQuit() {
@@ -102,7 +102,7 @@ class WithoutQuit {
   ::_exit(127);
 }
 
-// Its wait status; nullopt while it runs.
+// The wait status of the child; nullopt while it runs.
 std::optional<int> Ended(pid_t child) {
   int status = 0;
   const pid_t waited = ::waitpid(child, &status, WNOHANG);
@@ -127,7 +127,7 @@ absl::Status Edit(const std::string& path, InterruptWatcher& interrupts) {
   std::string editor = Variable("VISUAL");
   if (editor.empty()) editor = Variable("EDITOR");
   if (editor.empty()) editor = "vi";
-  // It may be a command with arguments, as elsewhere.
+  // As in other programs, it may be a command with arguments.
   const std::string command = absl::StrCat("exec ", editor, " \"$1\"");
   const InterruptWatcher::KeyboardElsewhere keyboard(interrupts);
   const WithoutQuit without_quit;

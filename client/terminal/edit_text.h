@@ -8,13 +8,14 @@
 
 namespace sandglass::client {
 
-// Has the user change a text in an editor ($VISUAL, $EDITOR, else vi) on the
-// process's terminal, as a file of this name. Ctrl-C is the editor's; SIGTERM
-// and SIGHUP end it, and this with CANCELLED.
+// Lets the user change a text in an editor ($VISUAL, $EDITOR, else vi) on the
+// process's terminal; the file has the name `name`. Ctrl-C goes to the editor.
+// SIGTERM and SIGHUP end the editor, and this call with CANCELLED.
 //
 // The file is in a directory of its own that only the user can read, below
-// $XDG_RUNTIME_DIR, $TMPDIR or /tmp, and gone with all that the editor left
-// beside it when this returns. Only SIGKILL can leave it there.
+// $XDG_RUNTIME_DIR, $TMPDIR or /tmp. When this returns, it is removed together
+// with everything that the editor left beside it. Only SIGKILL can prevent
+// that.
 absl::StatusOr<std::string> EditText(const std::string& text,
                                      const std::string& name,
                                      InterruptWatcher& interrupts);

@@ -37,7 +37,7 @@ void InterruptWatcher::StopBy(std::function<bool()> stop) {
 
 void InterruptWatcher::OnSignal(int number) {
   if (number == SIGINT && keyboard_elsewhere_) return;
-  // The main thread may be stuck in a write that nobody reads.
+  // Ends at once: the main thread may be stuck in a write that nobody reads.
   if (signal_.load() != 0) _exit(kExitSignalBase + number);
   absl::MutexLock lock(&mutex_);
   signal_.store(number);

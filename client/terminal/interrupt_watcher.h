@@ -13,10 +13,10 @@
 
 namespace sandglass::client {
 
-// Turns SIGINT, SIGTERM and SIGHUP into the cancellation of the call under
-// way, or lets that end as it was asked to. A second signal ends the process at
-// once with 128 + its number. To be started as SignalListener is, of which it
-// has the only one.
+// On SIGINT, SIGTERM and SIGHUP, cancels the call in progress, or lets it end
+// in the way that was requested. A second signal ends the process at once with
+// 128 + its number. It owns the only SignalListener, so the same rules apply to
+// its start.
 class InterruptWatcher {
  public:
   static absl::StatusOr<std::unique_ptr<InterruptWatcher>> Start();
@@ -24,11 +24,11 @@ class InterruptWatcher {
   InterruptWatcher(const InterruptWatcher&) = delete;
   InterruptWatcher& operator=(const InterruptWatcher&) = delete;
 
-  // The first signal that came; 0 when none did.
+  // The first signal that was received; 0 when none was.
   int signal() const { return signal_.load(); }
 
-  // Makes a signal cancel this call as long as the scope lives; at once when
-  // one came before. Not nested.
+  // While the scope lives, a signal cancels this call; if a signal was received
+  // before, the call is cancelled at once. Scopes can't be nested.
   class Scope {
    public:
     Scope(InterruptWatcher& watcher, grpc::ClientContext& call)
@@ -43,8 +43,8 @@ class InterruptWatcher {
     InterruptWatcher& watcher_;
   };
 
-  // SIGINT is meant for another program on the same terminal, as long as this
-  // lives.
+  // While this object lives, SIGINT is meant for another program on the same
+  // terminal.
   class KeyboardElsewhere {
    public:
     explicit KeyboardElsewhere(InterruptWatcher& watcher) : watcher_(watcher) {
@@ -58,8 +58,9 @@ class InterruptWatcher {
     InterruptWatcher& watcher_;
   };
 
-  // What a signal does first, in a thread of its own; true when the call then
-  // ends by itself and is not to be cancelled. For the scope that is there.
+  // Sets what a signal does first, on a thread of its own. If `stop` returns
+  // true, the call ends by itself and isn't cancelled. Applies to the current
+  // scope.
   void StopBy(std::function<bool()> stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -72,7 +73,7 @@ class InterruptWatcher {
   absl::Mutex mutex_;
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::function<bool()> stop_ ABSL_GUARDED_BY(mutex_);
-  // Last: its thread uses all the others.
+  // Last, because its thread uses all other members.
   std::unique_ptr<SignalListener> listener_;
 };
 

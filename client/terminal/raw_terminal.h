@@ -13,8 +13,8 @@
 
 namespace sandglass::client {
 
-// A terminal whose keys all go to the program on the other side; as it was
-// again when this goes away.
+// A terminal whose keys all go to the program on the other side. The destructor
+// restores its previous state.
 class RawTerminal {
  public:
   // `fd` is a terminal and is borrowed.
@@ -23,7 +23,7 @@ class RawTerminal {
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
 
-  // Once, from any thread.
+  // May be called from any thread; only the first call has an effect.
   void Restore();
 
  private:
@@ -33,13 +33,13 @@ class RawTerminal {
   std::atomic<bool> restored_{false};
 };
 
-// The size of the terminal; none where it has none.
+// The size of the terminal; empty if it has none.
 v1::TerminalSize SizeOf(int fd);
 
-// Finds three Ctrl-] within a second among what is typed.
+// Recognises three Ctrl-] within a second in what is typed.
 class DetachKeys {
  public:
-  // True once they have come; `typed` came at `now`.
+  // Returns true once they have been typed; `typed` was typed at `now`.
   bool Feed(absl::string_view typed, absl::Time now);
 
  private:

@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<SignalListener>> SignalListener::Start(
   sigemptyset(&wanted);
   for (const int number : signals) {
     struct sigaction action = {};
-    // An ignored signal that is blocked would become pending all the same.
+    // An ignored signal that is blocked would become pending nevertheless.
     if (sigaction(number, nullptr, &action) == 0 &&
         action.sa_handler != SIG_IGN) {
       sigaddset(&wanted, number);
@@ -47,7 +47,7 @@ SignalListener::SignalListener(Handler handler, UniqueFd signals, UniqueFd stop,
       thread_([this] { Loop(); }) {}
 
 SignalListener::~SignalListener() {
-  // An eventfd at 0 takes 1 without blocking, so this cannot fail.
+  // An eventfd with the value 0 accepts 1 without blocking, so this can't fail.
   const uint64_t one = 1;
   while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }

@@ -13,21 +13,22 @@
 
 namespace sandglass::client {
 
-// Takes signals off the process and hands their numbers one by one to a
+// Takes over signals to the process and passes their numbers one by one to a
 // function, on a thread of its own. The signals are blocked and read from a
 // descriptor, so no code of ours runs in a signal handler. Signals that were
 // ignored when the process started (nohup, a shell's background job) stay
 // ignored.
 //
-// At most one instance; start it before any other thread, for gRPC's threads
-// must inherit the mask.
+// At most one instance may exist. Start it before any other thread, because
+// gRPC's threads must inherit the signal mask.
 class SignalListener {
  public:
   using Handler = std::function<void(int)>;
 
   static absl::StatusOr<std::unique_ptr<SignalListener>> Start(
       absl::Span<const int> signals, Handler handler);
-  // Waits for a handler that runs, ends the thread and gives the signals back.
+  // Waits for a handler that is running, ends the thread and unblocks the
+  // signals.
   ~SignalListener();
 
   SignalListener(const SignalListener&) = delete;
