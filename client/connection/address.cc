@@ -22,7 +22,7 @@ absl::Status Bad(absl::string_view text, absl::string_view why) {
 
 absl::StatusOr<Address> ParseUnix(absl::string_view text,
                                   absl::string_view path) {
-  // gRPC's own spelling "unix:///path" means the same.
+  // gRPC's own form "unix:///path" means the same.
   if (path.substr(0, 3) == "///") path.remove_prefix(2);
   Address address;
   address.text = std::string(text);

@@ -22,7 +22,7 @@ struct Address {
 };
 
 // Reads "unix:/path" or "host:port", where host is a loopback address
-// (127.0.0.0/8, [::1]) or "localhost" (= 127.0.0.1): over anything else the
+// (127.0.0.0/8, [::1]) or "localhost" (127.0.0.1): for other addresses the
 // daemon has no TLS or authentication yet. Never asks a name server.
 absl::StatusOr<Address> ParseAddress(absl::string_view text);
 

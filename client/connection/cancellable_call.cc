@@ -15,7 +15,7 @@ bool CallCancel::cancelled() const {
   return cancelled_;
 }
 
-// A call that has not begun yet remembers that it is cancelled.
+// A call that is cancelled before it begins remembers that.
 void CallCancel::Watch(grpc::ClientContext* context) {
   const absl::MutexLock lock(&mutex_);
   context_ = context;

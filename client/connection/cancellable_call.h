@@ -13,21 +13,21 @@
 
 namespace sandglass::client {
 
-// Stops a call to the daemon from another thread, and with it what runs there.
-// Thread-safe.
+// Cancels a call to the daemon from another thread, and with it what the call
+// runs there. Thread-safe.
 class CallCancel {
  public:
-  // The calls belong to this trace (IsTraceparent); empty: to none that is
-  // known here.
+  // The calls belong to the trace with this traceparent (IsTraceparent); empty:
+  // to no trace that is known here.
   explicit CallCancel(std::string traceparent = "")
       : traceparent_(std::move(traceparent)) {}
 
-  // Ends the call under way and every later one at once.
+  // Ends the call in progress, and every later one at once.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
   bool cancelled() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Makes Cancel end this call as long as the scope lives, and names its trace:
-  // to be made before the call begins. Not nested.
+  // While the scope lives, Cancel ends this call. It also sets the call's
+  // trace, so make it before the call begins. Scopes can't be nested.
   class Scope {
    public:
     Scope(CallCancel& cancel, grpc::ClientContext& context) : cancel_(cancel) {
@@ -50,13 +50,13 @@ class CallCancel {
   grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
-// A call that takes longer than `patience` from now ends with
+// Makes a call that takes longer than `patience` from now end with
 // DEADLINE_EXCEEDED.
 inline void SetDeadline(grpc::ClientContext& context, absl::Duration patience) {
   context.set_deadline(absl::ToChronoTime(absl::Now() + patience));
 }
 
-// One unary call that `cancel` ends, and that takes `patience` at most.
+// Makes a unary call that `cancel` can end and that takes at most `patience`.
 template <typename Stub, typename Request, typename Response>
 grpc::Status MakeCancellableCall(
     Stub& stub,

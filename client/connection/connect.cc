@@ -26,7 +26,7 @@ namespace sandglass::client {
 namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
-// Room for the framing and for what an answer carries besides its payload.
+// Room for the framing and for what an answer contains besides its payload.
 constexpr size_t kMessageSlackBytes = 1 << 20;
 
 std::string HowToStart(const Address& address) {
@@ -39,11 +39,11 @@ std::string HowToStart(const Address& address) {
                       listen, ")");
 }
 
-// Empty when the group has none.
+// Empty when the group has no name.
 std::string GroupName(gid_t gid) {
   group entry = {};
   group* found = nullptr;
-  // Room for a group of some thousand members; a larger one counts as unnamed.
+  // Room for a group of some thousand members; a larger one counts as nameless.
   std::vector<char> buffer(64 * 1024);
   getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found);
   return found != nullptr ? VisibleText(entry.gr_name) : "";
@@ -54,7 +54,7 @@ std::string ErrorWords(int error) {
   return words != nullptr ? words : absl::StrCat("error ", error);
 }
 
-// Why a connect that failed with EACCES or EPERM did.
+// Why a connect failed with EACCES or EPERM.
 std::string WhyDenied(const Address& address) {
   struct stat info = {};
   if (stat(address.unix_path.c_str(), &info) != 0) {
@@ -62,7 +62,8 @@ std::string WhyDenied(const Address& address) {
                         " and may not look into the socket's directory");
   }
   const std::string name = GroupName(info.st_gid);
-  // By default the group is a number that no account has: nobody can join it.
+  // By default the group is a number that no account has, so nobody can join
+  // it.
   if (name.empty()) {
     return absl::StrCat(
         "you are uid ", geteuid(),
@@ -110,7 +111,7 @@ absl::Status Explain(const Address& address, int error) {
       absl::StrCat("cannot connect", at, ": ", ErrorWords(error)));
 }
 
-// Waits for a TCP connect under way; returns its errno or 0.
+// Waits until a TCP connect in progress has finished; returns its errno or 0.
 int FinishConnect(int fd, absl::Time deadline) {
   pollfd poller = {fd, POLLOUT, 0};
   for (;;) {
@@ -134,7 +135,7 @@ int TryConnect(int fd, const Address& address) {
       return 0;
     }
     if (errno == EINPROGRESS) return FinishConnect(fd, deadline);
-    // A unix socket whose backlog is full says EAGAIN and cannot be polled.
+    // A unix socket whose backlog is full gives EAGAIN and can't be polled.
     if (errno != EAGAIN && errno != EINTR) return errno;
     if (absl::Now() >= deadline) return EAGAIN;
     absl::SleepFor(absl::Milliseconds(20));
@@ -145,13 +146,14 @@ int TryConnect(int fd, const Address& address) {
 
 absl::StatusOr<UniqueFd> Connect(const Address& address) {
   const int family = address.socket_address.ss_family;
-  // gRPC needs a descriptor that does not block.
+  // gRPC needs a non-blocking descriptor.
   UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return Explain(address, errno);
   const int error = TryConnect(fd.get(), address);
   if (error != 0) return Explain(address, error);
   if (family != AF_UNIX) {
-    // Small request and answer frames would wait for each other's ACK.
+    // Without this, small request and answer frames would wait for each other's
+    // ACK.
     const int on = 1;
     if (setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
       return Explain(address, errno);
@@ -168,7 +170,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
       static_cast<int>(absl::ToInt64Milliseconds(patience));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds);
-  // As often as a long run needs it.
+  // As many pings as a long run needs.
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetMaxReceiveMessageSize(
       static_cast<int>(kMaxMessageBytes + kMessageSlackBytes));

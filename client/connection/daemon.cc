@@ -39,7 +39,7 @@ absl::StatusOr<Daemon> OpenDaemon(const std::string& address) {
 }
 
 bool IsConnected(const Daemon& daemon) {
-  // The channel doesn't tell: it knows no states but those of its calls.
+  // The channel doesn't know this: it only has the states of its calls.
   pollfd poller = {daemon.connection.get(), POLLRDHUP, 0};
   return poll(&poller, 1, 0) == 0;
 }
@@ -49,7 +49,7 @@ void SetQuickDeadline(grpc::ClientContext& context) {
                        std::chrono::seconds(10));
 }
 
-// A write to stderr that fails leaves nobody to tell.
+// If writing to stderr fails, there is nobody to report that to.
 int Fail(const absl::Status& status) {
   WriteAll(STDERR_FILENO, absl::StrCat("sandglass: ", status.message(), "\n"));
   return kExitError;

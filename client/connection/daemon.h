@@ -18,7 +18,7 @@
 
 namespace sandglass::client {
 
-// A daemon that took our connection.
+// A daemon to which we have connected.
 struct Daemon {
   std::string address;  // as the user gave it
   std::unique_ptr<v1::SandboxService::Stub> stub;
@@ -32,27 +32,27 @@ struct Daemon {
 };
 
 // Connects; see ParseAddress and Connect for the errors. Its calls belong to
-// the trace of the environment, unless they name another.
+// the trace in the environment, unless they have another.
 absl::StatusOr<Daemon> OpenDaemon(const std::string& address);
 
-// False once the connection has ended: all further calls will fail.
+// False once the connection has ended: all further calls would fail.
 bool IsConnected(const Daemon& daemon);
 
-// Gives a call that the daemon answers from memory 10 s to come back.
+// Sets a deadline of 10 s for a call that the daemon answers from memory.
 void SetQuickDeadline(grpc::ClientContext& context);
 
-// Prints an error of our own as one line on stderr; returns kExitError.
+// Prints an error of our own as one line to stderr; returns kExitError.
 int Fail(const absl::Status& status);
 
-// Prints a failed call on stderr; returns kExitError.
+// Prints the error of a failed call to stderr; returns kExitError.
 int FailCall(const grpc::Status& status, const Daemon& daemon);
 
-// Writes text of ours to standard output. Returns kExitOk, or what to exit
-// with when it could not be written (kExitBrokenPipe without a word).
+// Writes a text of ours to standard output. Returns kExitOk, or the exit code
+// for a failed write (kExitBrokenPipe, without a message).
 int PrintText(const std::string& text);
 
-// What to exit with when standard output failed with this errno; says why,
-// except for EPIPE.
+// The exit code after standard output has failed with this errno. Prints the
+// reason, except for EPIPE.
 int OutputFailure(int error);
 
 }  // namespace sandglass::client

@@ -38,7 +38,7 @@ std::string CodeName(grpc::StatusCode code) {
   return kNames[static_cast<size_t>(number)];
 }
 
-// A message of several lines keeps them, indented.
+// Indents a message; one of several lines keeps them.
 std::string Indented(absl::string_view text) {
   std::string out;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -47,7 +47,7 @@ std::string Indented(absl::string_view text) {
   return out;
 }
 
-// What to do about an error with this reason; empty when its message says it.
+// What to do about an error with this reason; empty when its message says so.
 absl::string_view AdviceFor(absl::string_view reason) {
   static constexpr std::array<std::array<absl::string_view, 2>, 7> kAdvice = {
       {{"SESSION_NOT_FOUND", "sandglass session list shows yours"},
@@ -71,7 +71,7 @@ absl::string_view AdviceFor(absl::string_view reason) {
   return "";
 }
 
-// Leaves out what `message`, printed above, says already.
+// Leaves out what `message`, printed above, already says.
 void AppendDetail(const google::protobuf::Any& any, const std::string& message,
                   Advice advice, std::string& out) {
   if (any.Is<google::rpc::BadRequest>()) {
@@ -101,8 +101,8 @@ void AppendDetail(const google::protobuf::Any& any, const std::string& message,
   }
 }
 
-// gRPC's own words for a deadline or a sign of life that was waited for in
-// vain; the daemon's errors have details.
+// Recognises gRPC's own words for a deadline or a sign of life that didn't
+// come; errors from the daemon have details.
 bool HasNotAnswered(const grpc::Status& status) {
   if (!status.error_details().empty()) return false;
   return status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
@@ -110,7 +110,8 @@ bool HasNotAnswered(const grpc::Status& status) {
           absl::StrContains(status.error_message(), "keepalive"));
 }
 
-// gRPC's words for a server that doesn't speak it, like one for metrics.
+// Recognises gRPC's words for a server that speaks another protocol, like one
+// for metrics.
 bool IsOfAnotherProtocol(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNKNOWN &&
          status.error_details().empty() &&

@@ -10,10 +10,10 @@ namespace {
 namespace gx = grpc::experimental;
 
 constexpr size_t kLength = 55;
-// Where the dashes are: behind version, trace and parent.
+// The places of the dashes: after version, trace and parent.
 constexpr size_t kDashes[] = {2, 35, 52};
 
-// Upper case is not well-formed.
+// Upper case isn't well-formed.
 bool IsHex(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -48,7 +48,7 @@ class Factory final : public gx::ClientInterceptorFactoryInterface {
   explicit Factory(std::string traceparent)
       : traceparent_(std::move(traceparent)) {}
 
-  // The caller owns what this makes. It outlives none of the channel's calls.
+  // The caller owns the result, which must not outlive the channel's calls.
   gx::Interceptor* CreateClientInterceptor(gx::ClientRpcInfo*) override {
     return std::make_unique<Sender>(traceparent_).release();
   }
@@ -73,14 +73,14 @@ bool IsTraceparent(absl::string_view text) {
     return false;
   }
   if (text.size() == kLength) return true;
-  // Metadata is printable ASCII.
+  // Metadata has to be printable ASCII.
   return version != "00" && text[kLength] == '-' &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return c > ' ' && c <= '~'; });
 }
 
 std::string EnvironmentTraceparent() {
-  // Nobody changes the environment once threads are there.
+  // Nobody changes the environment once there are threads.
   const char* text =
       std::getenv("TRACEPARENT");  // NOLINT(concurrency-mt-unsafe)
   return text != nullptr && IsTraceparent(text) ? text : "";

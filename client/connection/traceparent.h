@@ -9,18 +9,19 @@
 
 namespace sandglass::client {
 
-// Where a call belongs in a trace, as W3C Trace Context has it:
-// "00-<32 hexadecimal digits>-<16>-<2>". It is sent as metadata of this name.
+// A call's place in a trace, as defined by W3C Trace Context: "00-<32
+// hexadecimal digits>-<16>-<2>". It is sent as metadata of this name.
 constexpr char kTraceparent[] = "traceparent";
 
-// Whether a text is well-formed; also one of a later version, which may go on
-// behind what is known.
+// Whether a text is well-formed. One of a later version may have more after the
+// known parts.
 bool IsTraceparent(absl::string_view text);
 
-// $TRACEPARENT where it is well-formed, else empty.
+// $TRACEPARENT if it is well-formed, else empty.
 std::string EnvironmentTraceparent();
 
-// Gives the calls of a channel this traceparent that have none of their own.
+// Adds this traceparent to those calls of a channel that have none of their
+// own.
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>
 SendTraceparent(std::string traceparent);
 
