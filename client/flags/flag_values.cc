@@ -20,7 +20,7 @@ absl::StatusOr<uint32_t> ParseCount(absl::string_view text) {
   return count;
 }
 
-// Puts "--flag" before what a value parser says.
+// Puts "--flag" before the message of a value's parser.
 template <typename T>
 absl::Status Take(const CLI::Option* option,
                   absl::StatusOr<T> (*parse)(absl::string_view),
@@ -57,11 +57,11 @@ CLI::Option* AddValues(CLI::App& app, const std::string& name,
 CLI::Option* AddWords(CLI::App& app, const std::string& name,
                       const std::string& help, const std::string& type) {
   CLI::Option* option = app.add_option(name, help);
-  // CLI11 takes more words by allow_extra_args(), but then "[a,b]" as a list;
-  // or as long as there are fewer than expected, and with TakeAll fewer will
-  // do.
+  // With allow_extra_args(), CLI11 accepts more words but then reads "[a,b]" as
+  // a list. It also accepts more as long as fewer than expected were given, and
+  // with TakeAll fewer are enough.
   constexpr int kMany = 1 << 20;
-  // ORDER: the policy changes what is expected.
+  // ORDER: setting the policy changes the expected number.
   option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->expected(kMany, -1)
       ->type_name(type);

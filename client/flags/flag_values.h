@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "client/flags/options.h"
 
-// The name is the library's.
+// The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
@@ -21,24 +21,24 @@ class Option;
 namespace sandglass::client {
 
 // Options with one value, given once or (AddValues) several times. Values are
-// taken as CLI11 collected them and not as it converts them: it reads "{}" and
+// used as CLI11 collected them, not as it converts them: it would read "{}" and
 // "[a,b]" as lists.
 CLI::Option* AddValue(CLI::App& app, const std::string& name,
                       const std::string& help, const std::string& type = "");
 CLI::Option* AddValues(CLI::App& app, const std::string& name,
                        const std::string& help, const std::string& type);
 
-// A positional with one value or more.
+// A positional argument with one or more values.
 CLI::Option* AddWords(CLI::App& app, const std::string& name,
                       const std::string& help, const std::string& type);
 
-// The value that was given last.
+// The last value that was given.
 std::optional<std::string> ValueOf(const CLI::Option* option);
 
-// Each value split at its first '='.
+// Splits each value at its first '='.
 absl::StatusOr<Pairs> PairsOf(const CLI::Option* option);
 
-// Write the option's value to `out`, which stays as it is when there is none.
+// Write the option's value to `out`, which isn't changed when there is none.
 // The error names the option.
 absl::Status TakeTimeSpan(const CLI::Option* option,
                           std::optional<absl::Duration>& out);

@@ -12,7 +12,7 @@ namespace sandglass::client {
 namespace {
 
 constexpr char kFlag[] = "--library-lock";
-constexpr size_t kMostBytes = size_t{1} << 20;  // that a daemon takes
+constexpr size_t kMostBytes = size_t{1} << 20;  // the daemon's bound
 
 }  // namespace
 
@@ -31,7 +31,7 @@ absl::StatusOr<std::string> ReadLibraryLock(const std::string& path) {
                         absl::StrCat(kFlag, ": ", content.status().message()));
   }
   if (content->bytes.empty()) {
-    // The daemon would take it for none, and install what is newest.
+    // The daemon would treat it as absent and install the newest versions.
     return absl::InvalidArgumentError(
         absl::StrCat(kFlag, ": the file is empty"));
   }

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "client/base/utf8_check.h"
 
-// The name is the library's.
+// The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
@@ -19,16 +19,16 @@ class Option;
 
 namespace sandglass::client {
 
-// The option --library-lock FILE of a command that may name libraries.
+// Adds the option --library-lock FILE to a command that may name libraries.
 CLI::Option* AddLibraryLock(CLI::App& app);
 
-// What its file says, as a request has it; "-" is standard input. An error
-// names the file: it can't be read, it is empty, larger than a daemon takes, or
-// no text.
+// The content of its file in the form that a request has; "-" is standard
+// input. The error names the file: it can't be read, it is empty, larger than a
+// daemon accepts, or isn't text.
 absl::StatusOr<std::string> ReadLibraryLock(const std::string& path);
 
-// Puts into a request what a command line asks for; without a file there is no
-// lock. `flag` is what names a library there, for messages.
+// Sets a request's libraries from a command line; without a file there is no
+// lock. `flag` is the option that names a library, for messages.
 template <typename Request>
 absl::Status SetLibraries(const std::vector<std::string>& libraries,
                           const std::optional<std::string>& lock_file,

@@ -13,7 +13,7 @@ namespace sandglass::client {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// Limits that are asked for; one that isn't set is the profile's.
+// The limits that were requested; one that isn't set is the profile's.
 struct LimitOptions {
   std::optional<absl::Duration> timeout;
   std::optional<absl::Duration> cpu_time;
@@ -21,16 +21,16 @@ struct LimitOptions {
   std::optional<uint32_t> max_processes;
 };
 
-// `sandglass run`: what the command line said, syntax checked. Exactly one of
-// file and code is set.
+// `sandglass run`: the content of the command line, with its syntax checked.
+// Exactly one of file and code is set.
 struct RunOptions {
   std::optional<std::string> file;  // "-" is standard input
   std::optional<std::string> code;
-  std::string language;                   // empty: to be inferred
+  std::string language;                   // empty: to be guessed
   std::optional<std::string> stdin_file;  // "-" is standard input
   std::vector<std::string> args;
   Pairs env;
-  // Path in the jail, path here.
+  // The path in the jail, and the path here.
   Pairs files;
   std::vector<std::string> fetch;
   std::optional<std::string> fetch_dir;
@@ -43,7 +43,7 @@ struct RunOptions {
   std::string approval_id;
   std::vector<std::string> libraries;
   std::optional<std::string> library_lock;  // a file; "-" is standard input
-  // Set by `sandglass session run`: the program is a cell of this session.
+  // Set by `sandglass session run`: the program is a cell in this session.
   std::string session_id;
   std::string context;
   bool rich = false;
@@ -52,7 +52,7 @@ struct RunOptions {
   bool stream = true;
   bool quiet = false;
   bool verbose = false;
-  uint32_t repeat = 0;  // 0: once, in the ordinary way
+  uint32_t repeat = 0;  // 0: once, in the usual way
   bool json_summary = false;
 };
 
@@ -80,7 +80,7 @@ struct DoctorOptions {
   bool json = false;
   bool verbose = false;
   bool quick = false;
-  // Variables that the operator's own policy gives programs.
+  // Variables that the operator's own policy sets for programs.
   std::vector<std::string> environment;
 };
 
