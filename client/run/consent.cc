@@ -77,7 +77,7 @@ void AddInputText(const v1::ApprovalInput& input, std::string& text) {
   absl::StrAppend(&text, ":\n\n", Numbered(input.text()));
 }
 
-// A line from the terminal; nullopt at its end or after a signal.
+// Reads a line from the terminal; nullopt at its end or after a signal.
 std::optional<std::string> ReadLine(int terminal,
                                     const InterruptWatcher& interrupts) {
   std::string line;
@@ -104,7 +104,7 @@ grpc::Status GetApproval(const Daemon& daemon, const std::string& id,
   return daemon.policy->GetApproval(&context, request, &response);
 }
 
-// Where the rest can be read.
+// Says where the rest can be read.
 std::string FilesHint(const v1::GetApprovalResponse& response) {
   const v1::Approval& approval = response.approval();
   if (approval.files().empty() && !approval.has_stdin()) return "";
@@ -128,7 +128,7 @@ void SayRejected() {
   WriteAll(STDERR_FILENO, "sandglass: rejected; nothing ran\n");
 }
 
-// Asks until there is an answer; nullopt at the terminal's end or after a
+// Asks until there is a valid answer; nullopt at the terminal's end or after a
 // signal.
 std::optional<Consent> Answer(int terminal, bool in_session,
                               const InterruptWatcher& interrupts) {
@@ -147,7 +147,7 @@ std::optional<Consent> Answer(int terminal, bool in_session,
   }
 }
 
-// With the language's own ending where it is known, for the editor's colours.
+// Uses the language's own extension if it is known, for the editor's colours.
 std::string EditorName(const v1::Approval& approval) {
   for (const v1::Finding& finding : approval.findings()) {
     const size_t dot = finding.path().rfind('.');
@@ -170,7 +170,7 @@ std::optional<int> EditProgram(const Daemon& daemon,
   absl::StatusOr<std::string> text =
       EditText(request.code(), EditorName(approval), interrupts);
   if (text.ok() && *text == request.code()) return std::nullopt;
-  // Nobody waits for that one any more.
+  // Nobody waits for that approval any more.
   const int denied = Reject(daemon, approval.approval_id(),
                             text.ok() ? "changed by its author" : "");
   if (interrupts.signal() != 0) return kExitSignalBase + interrupts.signal();
@@ -258,7 +258,7 @@ std::optional<int> AskForConsent(const Daemon& daemon,
                                  InterruptWatcher& interrupts) {
   const UniqueFd terminal(::open(kTerminal, O_RDWR | O_CLOEXEC));
   const std::string& id = response.approval().approval_id();
-  // As the daemon has it: what is approved is that.
+  // Fetched from the daemon: what is approved is what the daemon has.
   v1::GetApprovalResponse asked;
   if (const grpc::Status status = GetApproval(daemon, id, asked);
       !status.ok()) {

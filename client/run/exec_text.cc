@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMaxSignal = 64;
 
-// "running", "exited 3", "killed by SIGTERM", "TIMEOUT".
+// A text such as "running", "exited 3", "killed by SIGTERM", "TIMEOUT".
 std::string StateText(const v1::ExecInfo& exec) {
   if (!exec.has_end()) return "running";
   const v1::ExecEnd& end = exec.end();

@@ -11,10 +11,10 @@
 
 namespace sandglass::client {
 
-// A command's end as that of a run, for what is said of both.
+// Converts a command's end to that of a run, for texts that serve both.
 v1::RunCodeResponse AsRun(const v1::ExecEnd& end);
 
-// What `session ps` prints: a line a command. Made harmless for a terminal.
+// The output of `session ps`: one line per command. Harmless for a terminal.
 std::string ExecsText(const v1::ListExecsResponse& execs, absl::Time now);
 
 // Reads "INT", "SIGINT" or "2"; from 1 to 64.

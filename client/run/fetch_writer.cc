@@ -74,7 +74,7 @@ absl::StatusOr<FetchWriter> FetchWriter::Open(const std::string& directory,
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot make the --fetch-dir '", directory, "'"));
   }
-  // The directory itself is the user's word: links in it are followed.
+  // The user chose this directory, so links in its path are followed.
   UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) {
     return absl::ErrnoToStatus(

@@ -12,21 +12,22 @@
 
 namespace sandglass::client {
 
-// Writes files that came back from a run below one directory. Their paths were
-// chosen by the program and count as hostile: nothing is ever written outside
-// of the directory or through a symbolic link.
+// Writes files that came back from a run into one directory. The program chose
+// their paths, so they count as hostile: nothing is ever written outside of the
+// directory or through a symbolic link.
 class FetchWriter {
  public:
-  // Opens `directory`; makes it when it is missing (its parent must be there).
+  // Opens `directory`, and makes it if it is missing (its parent has to exist).
   static absl::StatusOr<FetchWriter> Open(const std::string& directory,
                                           ExistingFile existing);
 
-  // Writes one file, making its parent directories. An existing regular file
-  // is replaced as a whole or, with kKeep, is an error; the mode keeps the
-  // permission bits of `file` except set-id, sticky and writing by others, less
-  // the umask. Fails without a trace for an unsafe path (CheckFetchPath), when
-  // a component of the path is a symbolic link or the target is no regular
-  // file, and when the daemon could not bring the file back (`file.error`).
+  // Writes one file and makes its parent directories. An existing regular file
+  // is replaced as a whole or, with kKeep, is an error. The mode keeps the
+  // permission bits of `file` except set-id, sticky and write permission for
+  // others, less the umask. Fails without leaving anything for an unsafe path
+  // (CheckFetchPath), when a component of the path is a symbolic link or the
+  // target isn't a regular file, and when the daemon could not bring the file
+  // back (`file.error`).
   absl::Status Write(const v1::OutputFile& file) const;
 
  private:
@@ -37,8 +38,8 @@ class FetchWriter {
 };
 
 // OK for a relative path of plain components: not empty, no "..", ".", empty
-// component, leading "/", NUL, control character or invalid UTF-8; at most
-// 4095 bytes. Else INVALID_ARGUMENT.
+// component, leading "/", NUL, control character or invalid UTF-8; at most 4095
+// bytes. Otherwise INVALID_ARGUMENT.
 absl::Status CheckFetchPath(absl::string_view path);
 
 }  // namespace sandglass::client

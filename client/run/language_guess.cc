@@ -18,7 +18,7 @@ absl::string_view BaseName(absl::string_view path) {
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// "py" of "a/b.py"; empty for "Makefile" and ".bashrc".
+// The extension, "py" for "a/b.py"; empty for "Makefile" and ".bashrc".
 absl::string_view Extension(absl::string_view file_name) {
   const absl::string_view base = BaseName(file_name);
   const size_t dot = base.rfind('.');

@@ -9,14 +9,14 @@
 
 namespace sandglass::client {
 
-// The interpreter that a "#!" line names, without its directory; looks through
-// env(1) with its options and assignments. Empty when there is none.
+// The interpreter that a "#!" line names, without its directory. If that is
+// env(1), skips env's options and assignments. Empty when there is none.
 std::string ShebangInterpreter(absl::string_view code);
 
-// The id of the language that the daemon's table gives for a program: by the
-// file name's extension, else by the "#!" line (its interpreter is an id or an
+// Finds the id of a program's language in the daemon's table: by the file
+// name's extension, else by the "#!" line (its interpreter is an id or an
 // alias, with or without a version at its end: "python3.11"). `file_name` may
-// be empty. INVALID_ARGUMENT names the languages there are.
+// be empty. INVALID_ARGUMENT names the available languages.
 absl::StatusOr<std::string> GuessLanguage(
     absl::string_view file_name, absl::string_view code,
     const v1::GetServerInfoResponse& server);

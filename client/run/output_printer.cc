@@ -77,7 +77,8 @@ int OutputPrinter::Finish() {
   return error != 0 ? error : other;
 }
 
-// Whether the next text on `sink` begins a line; it is taken to be written.
+// Whether the next text on `sink` begins a line; assumes that it will be
+// written.
 bool OutputPrinter::StartsLine(Sink& sink) {
   // On a terminal both streams are on the same screen.
   const bool one_screen = err_.is_terminal && out_.is_terminal;
@@ -97,7 +98,7 @@ int OutputPrinter::Lines(v1::OutputStream stream, absl::string_view text) {
   if (sink == nullptr || text.empty()) return 0;
   std::string shown(text);
   if (sink->is_terminal) {
-    // A character that the stream left unfinished ends here.
+    // If the stream left a character unfinished, it ends here.
     const int error = Raw(*sink, sink->filter.Finish());
     if (error != 0) return error;
     shown = sink->filter.Feed(text);
@@ -112,7 +113,7 @@ int OutputPrinter::Line(absl::string_view line) {
 }
 
 Colour OutputPrinter::colour() const {
-  // Nothing changes the environment once main has set it up.
+  // Nothing changes the environment after main has set it up.
   // NOLINTBEGIN(concurrency-mt-unsafe)
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");

@@ -18,40 +18,41 @@ struct OutputPiece {
   absl::string_view data;
 };
 
-// A stream as the final answer has it, all or its head and its tail. Points
-// into `output`.
+// A stream in the final answer, either all of it or its head and its tail. The
+// pieces point into `output`.
 std::array<OutputPiece, 2> PiecesOf(const v1::Output& output);
 
 // Writes a program's two streams and our own lines to two descriptors. A
-// stream's bytes go out as they are, or through TerminalFilter when its
-// descriptor is a terminal. Each byte of a stream goes out once: what a chunk
+// stream's bytes are written unchanged, or through TerminalFilter when its
+// descriptor is a terminal. Each byte of a stream is written once: what a chunk
 // or the final answer repeats is skipped, and what is missing between two
-// pieces is said on stderr. Functions return 0 or an errno.
+// pieces is reported on stderr. Functions return 0 or an errno.
 class OutputPrinter {
  public:
   // Borrows the descriptors.
   OutputPrinter(int stdout_fd, int stderr_fd);
 
-  // A piece of a stream; `offset` is the place of its first byte.
+  // Prints a piece of a stream; `offset` is the place of its first byte.
   int Chunk(v1::OutputStream stream, uint64_t offset, absl::string_view data);
 
-  // How far a stream is printed: the place of its next byte.
+  // How much of a stream was printed: the place of its next byte.
   uint64_t printed(v1::OutputStream stream) const;
 
-  // Text of the program's that is no part of its streams, on lines of its own.
+  // Prints text of the program that isn't part of its streams, on lines of its
+  // own.
   int Lines(v1::OutputStream stream, absl::string_view text);
 
-  // Bytes for stderr that belong to no stream (a compiler's output).
+  // Prints bytes to stderr that belong to no stream (a compiler's output).
   int ExtraStderr(absl::string_view data);
 
-  // Shows what the filters held back.
+  // Prints what the filters have held back.
   int Finish();
 
-  // Writes a line of ours and a newline to stderr, at the start of a line.
+  // Writes a line of ours and a newline to stderr, starting on a new line.
   int Line(absl::string_view line);
 
   // Whether our lines may be coloured: stderr is a terminal, and neither
-  // NO_COLOR nor TERM=dumb speaks against it.
+  // NO_COLOR nor TERM=dumb forbids it.
   Colour colour() const;
 
  private:

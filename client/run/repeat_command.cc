@@ -13,7 +13,7 @@
 namespace sandglass::client {
 namespace {
 
-// Three places are enough: a microsecond.
+// Three decimals are enough: that is a microsecond.
 double Milliseconds(absl::Duration duration) {
   return std::round(absl::ToDoubleMicroseconds(duration)) / 1000;
 }

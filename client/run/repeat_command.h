@@ -13,15 +13,15 @@
 
 namespace sandglass::client {
 
-// Times of runs made one after another, as their caller saw them.
+// The times of consecutive runs, as seen by their caller.
 struct RepeatSummary {
   std::vector<absl::Duration> times;
   absl::Duration total;
   std::map<std::string, int> outcomes;  // by OutcomeName
 };
 
-// Value below which `percent` of the sorted values lie, by nearest rank: an
-// element of `sorted`, never something between two. Zero when it is empty.
+// The value below which `percent` of the sorted values lie, by nearest rank:
+// always an element of `sorted`, never an interpolation. Zero when it is empty.
 absl::Duration Percentile(const std::vector<absl::Duration>& sorted,
                           double percent);
 
@@ -32,9 +32,9 @@ std::string SummaryJson(const RepeatSummary& summary);
 std::string SummaryText(const RepeatSummary& summary);
 
 // Makes options.repeat unary runs over the daemon's one channel and prints the
-// summary instead of their output. Every run counts, the first too. Exits with
-// 0 when all were OK, else with the code of the first that was not; the first
-// failed call ends it with kExitError.
+// summary instead of their output. Every run counts, including the first.
+// Returns 0 when all were OK, else the code of the first that was not; a failed
+// call ends it with kExitError.
 int RepeatCommand(const Daemon& daemon, const v1::RunCodeRequest& request,
                   const RunOptions& options, InterruptWatcher& interrupts);
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr char kDefaultDirectory[] = "sandglass-results";
 constexpr uint32_t kMaxFiles = 1000;
-// Others may save into the same directory at the same time.
+// Other processes may save into the same directory at the same time.
 constexpr int kMaxTries = 100;
 constexpr uint32_t kMaxRun = 1000 * 1000 * 1000;
 
@@ -46,7 +46,7 @@ absl::StatusOr<UniqueFd> OpenDirectory(const std::string& path, Links links) {
   return fd;
 }
 
-// The n of "run-<n>-…"; 0 for any other name.
+// The n in "run-<n>-…"; 0 for any other name.
 uint32_t RunOf(absl::string_view name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '-');
   uint32_t run = 0;
@@ -58,7 +58,7 @@ uint32_t RunOf(absl::string_view name) {
 }
 
 absl::StatusOr<uint32_t> HighestRun(int directory) {
-  // A description of its own: reading moves its place.
+  // A new open file, because reading a directory moves its position.
   UniqueFd copy(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(
       copy.valid() ? fdopendir(copy.get()) : nullptr, &closedir);
@@ -67,7 +67,7 @@ absl::StatusOr<uint32_t> HighestRun(int directory) {
   }
   copy.Release();
   uint32_t highest = 0;
-  // The stream is ours alone.
+  // Only we use this stream.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = readdir(entries.get())) {
     highest = std::max(highest, RunOf(entry->d_name));
@@ -108,7 +108,7 @@ absl::StatusOr<ResultFiles> ResultFiles::Open(
     const std::optional<std::string>& directory) {
   ResultFiles files(directory.value_or(""));
   if (!directory) return files;
-  // The directory itself is the user's word: links in it are followed.
+  // The user chose this directory, so links in its path are followed.
   absl::StatusOr<UniqueFd> fd = OpenDirectory(*directory, Links::kFollow);
   if (!fd.ok()) return fd.status();
   files.fd_ = *std::move(fd);
@@ -140,7 +140,7 @@ absl::StatusOr<std::string> ResultFiles::Save(absl::string_view mime_type,
   }
   if (!fd_.valid()) {
     directory_ = kDefaultDirectory;
-    // In a directory where others write too, one of them may have made it.
+    // If others can write to the directory too, one of them may have made it.
     absl::StatusOr<UniqueFd> fd = OpenDirectory(directory_, Links::kRefuse);
     if (!fd.ok()) return fd.status();
     fd_ = *std::move(fd);

@@ -13,20 +13,20 @@
 
 namespace sandglass::client {
 
-// Saves results of one run that are no text as "run-<n>-<k>.<extension>" in
-// one directory: n is above that of all files there, k counts from 1. No file
-// that is there is ever written to. The program has a say in the contents and
-// nothing else.
+// Saves those results of one run that aren't text as "run-<n>-<k>.<extension>"
+// in one directory: n is above that of all files there, k counts from 1.
+// Existing files are never written to. The program only influences the
+// contents.
 class ResultFiles {
  public:
-  // A directory that the user named is made and opened now; else it is
-  // ./sandglass-results, made with the first file.
+  // A directory that the user named is made and opened now. Otherwise it is
+  // ./sandglass-results, which is made with the first file.
   static absl::StatusOr<ResultFiles> Open(
       const std::optional<std::string>& directory);
 
   // Writes a new file and returns its path, which begins with the directory as
-  // it was named. The extension follows from the type. A run that saves more
-  // files than anybody looks at is RESOURCE_EXHAUSTED.
+  // it was named. The extension depends on the type. RESOURCE_EXHAUSTED when a
+  // run saves more files than anybody would look at.
   absl::StatusOr<std::string> Save(absl::string_view mime_type,
                                    absl::string_view content);
 
@@ -42,7 +42,7 @@ class ResultFiles {
   uint32_t saved_ = 0;
 };
 
-// ".png" for "image/png"; ".bin" for a type that it does not know.
+// For example ".png" for "image/png"; ".bin" for an unknown type.
 std::string ExtensionOf(absl::string_view mime_type);
 
 }  // namespace sandglass::client

@@ -10,11 +10,11 @@
 namespace sandglass::client {
 namespace {
 
-// Results that wait for output at once; a daemon that sends the output takes
-// far fewer.
+// How many results may wait for output at a time; with a daemon that sends its
+// output there are far fewer.
 constexpr size_t kMaxWaiting = 256;
 
-// Types that are printed; of several the first that is there.
+// The types that are printed; if a result has several, the first of these.
 constexpr std::array<absl::string_view, 4> kTexts = {
     "text/plain", "text/markdown", "text/latex", "application/json"};
 
@@ -53,8 +53,8 @@ int RichPrinter::Chunk(v1::OutputStream stream, uint64_t offset,
       offset = place;
       data.remove_prefix(before.size());
     }
-    // A result is printed on stdout: what comes there behind it has to wait
-    // for it, what comes on stderr has not.
+    // A result is printed to stdout, so later stdout has to wait for it, but
+    // stderr doesn't.
     const bool overtaken = stream == v1::OUTPUT_STREAM_STDOUT &&
                            !data.empty() && offset >= printer_.printed(stream);
     if (!overtaken && !IsDue(waiting_.front())) break;
@@ -146,7 +146,7 @@ int RichPrinter::Save(const v1::MimeData& data) {
     return printer_.Lines(v1::OUTPUT_STREAM_STDOUT,
                           absl::StrCat("[", type, "] ", VisibleText(*path)));
   }
-  // One that cannot be saved is said; a thousand are not.
+  // Only the first result that can't be saved is reported.
   const bool first = std::exchange(all_saved_, false);
   if (!first) return 0;
   return printer_.Line(

@@ -11,31 +11,32 @@
 
 namespace sandglass::client {
 
-// Prints a run's output and, at their places in it, its results: text on
-// standard output, all else saved and named there as "[image/png] path".
-// Whatever both the stream and the final answer have is printed once.
-// Functions return 0 or an errno, as OutputPrinter's do.
+// Prints a run's output and, at their places in it, its results: text to
+// standard output; everything else is saved and named there as "[image/png]
+// path". What both the stream and the final answer contain is printed once.
+// Functions return 0 or an errno, like those of OutputPrinter.
 class RichPrinter {
  public:
   // Borrows both.
   RichPrinter(OutputPrinter& printer, ResultFiles& files)
       : printer_(printer), files_(files) {}
 
-  // A piece of a stream.
+  // Prints a piece of a stream.
   int Chunk(v1::OutputStream stream, uint64_t offset, absl::string_view data);
 
-  // A result as it came, which may be before the output that it follows.
+  // Prints a result as it arrives, which may be before the output that it
+  // follows.
   int Result(const v1::RichResult& result);
-  // A line of ours.
+  // Prints a line of ours.
   int Notice(absl::string_view line) { return printer_.Line(line); }
 
-  // What the final answer has besides: outputs, results and the error.
+  // Prints what only the final answer contains: outputs, results and the error.
   int Answer(const v1::RunCodeResponse& response);
 
-  // Shows the results whose output never came.
+  // Prints the results whose output never came.
   int Finish();
 
-  // False when a result could not be saved; it has been said.
+  // False when a result could not be saved; that was reported.
   bool all_saved() const { return all_saved_; }
 
  private:

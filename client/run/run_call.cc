@@ -21,18 +21,18 @@
 namespace sandglass::client {
 namespace {
 
-// How a call came out.
+// How a call ended.
 struct CallEnd {
   std::optional<v1::RunCodeResponse> response;
   grpc::Status status;
   int output_error = 0;  // errno of the write that made us give up
-  std::string run_id;    // as far as it was known
+  std::string run_id;    // as far as it is known
 };
 
 int PrintAnswer(const v1::RunCodeResponse& response, OutputPrinter& printer,
                 RichPrinter& rich) {
   int error = 0;
-  // A compiler's output belongs on the screen only when it is the answer.
+  // A compiler's output is shown only if it is the answer.
   if (response.has_compile() &&
       response.compile().outcome() != v1::OUTCOME_OK) {
     error = printer.ExtraStderr(response.compile().stdout().data());
@@ -54,7 +54,7 @@ CallEnd CallUnary(const Daemon& daemon, const v1::RunCodeRequest& request,
   return end;
 }
 
-// Asks the daemon to end a run, whose answer then comes.
+// Asks the daemon to end a run; the answer still comes.
 bool CancelRun(const Daemon& daemon, const std::string& run_id) {
   grpc::ClientContext context;
   SetQuickDeadline(context);
@@ -75,12 +75,13 @@ CallEnd CallStreaming(const Daemon& daemon, v1::RunCodeRequest request,
   const auto reader = daemon.stub->StreamRunCode(&context, wrapped);
   v1::StreamRunCodeResponse event;
   while (reader->Read(&event)) {
-    // After a cancel the rest is only drained: Finish needs the stream's end.
+    // After a cancellation the rest is read and dropped, because Finish needs
+    // the stream's end.
     if (end.output_error != 0) continue;
     if (event.has_started()) {
       end.run_id = event.started().run_id();
-      // A cell that is interrupted tells where it was, and what became of its
-      // kernel. A run without a session is killed and has nothing to tell.
+      // An interrupted cell reports where it was and what became of its kernel.
+      // A run without a session is killed and has nothing to report.
       if (in_session) {
         interrupts.StopBy([&daemon, run_id = end.run_id] {
           return CancelRun(daemon, run_id);
@@ -105,7 +106,7 @@ CallEnd CallStreaming(const Daemon& daemon, v1::RunCodeRequest request,
   return end;
 }
 
-// What the answer left out of its output was seen when it was streamed.
+// What the answer omits of the output was printed when it was streamed.
 void DropTruncationHint(v1::RunCodeResponse& response) {
   auto& hints = *response.mutable_hints();
   for (int i = hints.size() - 1; i >= 0; --i) {
@@ -113,7 +114,7 @@ void DropTruncationHint(v1::RunCodeResponse& response) {
   }
 }
 
-// Writes the files that came back; false when one that was asked for is not
+// Writes the files that came back. Returns false when a requested file isn't
 // there in the end.
 bool WriteFiles(const v1::RunCodeResponse& response, const FetchWriter& writer,
                 OutputPrinter& printer) {
@@ -158,7 +159,7 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   if (!options.json) {
     for (const std::string& line : LossLines(response)) printer.Line(line);
   }
-  // Stopped, and that from here.
+  // The run was stopped from here.
   if (response.outcome() == v1::OUTCOME_CANCELLED && signal != 0) {
     return kExitSignalBase + signal;
   }
@@ -167,7 +168,7 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   return code == kExitOk && !all_there ? kExitError : code;
 }
 
-// Whether whoever sits here may let the run start.
+// Whether the person at this terminal may allow the run to start.
 bool MayAskHere(const v1::RunCodeResponse& response,
                 const RunOptions& options) {
   return response.outcome() == v1::OUTCOME_NEEDS_APPROVAL &&
@@ -182,7 +183,7 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
                 InterruptWatcher& interrupts) {
   OutputPrinter printer(STDOUT_FILENO, STDERR_FILENO);
   RichPrinter rich(printer, results);
-  // What is tried next when a person wants it.
+  // The request to try next if a person wants that.
   v1::RunCodeRequest asked = request;
   const absl::Time start = absl::Now();
   const bool stream = options.stream && !options.json;
@@ -212,7 +213,7 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
     return Fail(absl::InternalError(
         "the daemon ended the call without an answer (a bug of the daemon)"));
   }
-  // A started line of output is closed first.
+  // An unfinished line of output is ended first.
   printer.Line(
       absl::StripSuffix(RpcErrorText(end.status, daemon.address), "\n"));
   return kExitError;

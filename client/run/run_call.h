@@ -12,9 +12,9 @@
 
 namespace sandglass::client {
 
-// Makes one run, prints its output and results, writes the files that came
-// back (without a writer none) and prints the verdict. Returns the exit code
-// (see exit_codes.h).
+// Makes one run, prints its output and results, writes the files that came back
+// (only with a writer) and prints the verdict. Returns the exit code (see
+// exit_codes.h).
 int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
                 const RunOptions& options,
                 const std::optional<FetchWriter>& writer, ResultFiles& results,

@@ -18,8 +18,8 @@
 namespace sandglass::client {
 namespace {
 
-// Asks the daemon for the language of a program that came without --lang.
-// Returns kExitOk or what to exit with.
+// Asks the daemon for the language of a program that was given without --lang.
+// Returns kExitOk or the exit code.
 int InferLanguage(const Daemon& daemon, const RunOptions& options,
                   InterruptWatcher& interrupts, v1::RunCodeRequest& request) {
   grpc::ClientContext context;
@@ -46,8 +46,8 @@ int RunCommand(const std::string& address, const RunOptions& options) {
   if (!request.ok()) return Fail(request.status());
   std::optional<FetchWriter> writer;
   if (!options.fetch.empty() && (!options.json || options.fetch_dir)) {
-    // With globs the program chooses the names: it must not choose which
-    // files of a directory that nobody named are lost.
+    // With glob patterns the program chooses the names: it must not choose
+    // which files are replaced in a directory that nobody named.
     absl::StatusOr<FetchWriter> opened = FetchWriter::Open(
         options.fetch_dir.value_or("."),
         options.fetch_dir ? ExistingFile::kReplace : ExistingFile::kKeep);
@@ -57,8 +57,8 @@ int RunCommand(const std::string& address, const RunOptions& options) {
   absl::StatusOr<ResultFiles> results = ResultFiles::Open(options.results_dir);
   if (!results.ok()) return Fail(results.status());
 
-  // ORDER: before the channel, whose threads inherit the signal mask; after
-  // the inputs, so that Ctrl-C ends a wait for standard input as usual.
+  // ORDER: before the channel, whose threads inherit the signal mask; after the
+  // inputs, so that Ctrl-C ends a wait for standard input in the usual way.
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());

@@ -8,7 +8,7 @@
 namespace sandglass::client {
 
 // `sandglass run`. Returns the exit code (see exit_codes.h). SIGPIPE must be
-// ignored, and no other thread may be there yet.
+// ignored, and there must be no other thread yet.
 int RunCommand(const std::string& address, const RunOptions& options);
 
 }  // namespace sandglass::client

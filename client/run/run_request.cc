@@ -14,7 +14,7 @@ namespace sandglass::client {
 namespace {
 
 void SetLimits(const RunOptions& options, v1::RunCodeRequest& request) {
-  // An empty Limits message is not sent: nothing is asked for.
+  // An empty Limits message isn't sent, because it requests nothing.
   const v1::Limits limits = ToProto(options.limits);
   if (limits.ByteSizeLong() > 0) *request.mutable_limits() = limits;
   if (options.compile_timeout) {

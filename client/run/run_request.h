@@ -8,13 +8,13 @@
 
 namespace sandglass::client {
 
-// Only what is asked for is set.
+// Sets only the limits that were requested.
 v1::Limits ToProto(const LimitOptions& options);
 
-// Builds the request, reading the program, --stdin and --file from disk. The
-// language stays empty where the options leave it open. Fails when an input
-// cannot be read, when the program is not UTF-8, or when the whole is larger
-// than a message may be.
+// Builds the request, and reads the program, --stdin and --file from disk. The
+// language stays empty if the options leave it open. Fails when an input can't
+// be read, when the program isn't UTF-8, or when the whole is larger than a
+// message may be.
 absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options);
 
 }  // namespace sandglass::client

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kRecentRuns = 10;
 constexpr int kPageSize = 1000;
-// Keeps a daemon that pages without end from filling our memory.
+// Keeps a daemon that sends pages without end from filling our memory.
 constexpr int kMaxPages = 1000;
 
 std::string StateName(v1::RunState state) {
@@ -40,7 +40,7 @@ v1::ListRunsRequest BaseRequest(const PsOptions& options) {
   return request;
 }
 
-// Appends what the request lists to `runs`, page by page or only the first.
+// Appends the listed runs to `runs`, from all pages or only from the first.
 grpc::Status Collect(const Daemon& daemon, v1::ListRunsRequest request,
                      int max_pages, v1::ListRunsResponse& runs) {
   for (int i = 0; i < max_pages; ++i) {
@@ -80,7 +80,7 @@ std::string RunsText(const v1::ListRunsResponse& runs) {
   for (const v1::RunSummary& run : runs.runs()) {
     const bool has_outcome = run.state() == v1::RUN_STATE_FINISHED &&
                              run.outcome() != v1::OUTCOME_UNSPECIFIED;
-    // A map's order is random; a table's should not be.
+    // A map's order is random, but the table's shall not be.
     const std::map<std::string, std::string> labels(run.labels().begin(),
                                                     run.labels().end());
     rows.push_back(
@@ -130,8 +130,8 @@ int KillCommand(const std::string& address, const KillOptions& options) {
   if (!status.ok()) return FailCall(status, *daemon);
   const v1::RunSummary& run = response.run();
   if (run.state() == v1::RUN_STATE_FINISHED) {
-    // A run that still waited ends with this very call: CANCELLED doesn't tell
-    // whether an earlier one did it.
+    // This very call ends a run that was still waiting: CANCELLED doesn't say
+    // whether an earlier call did that.
     const bool before = run.outcome() != v1::OUTCOME_CANCELLED;
     return PrintText(absl::StrCat(
         "run ", id, before ? " had ended already: " : " has ended: ",

@@ -12,7 +12,7 @@ namespace sandglass::client {
 int PsCommand(const std::string& address, const PsOptions& options);
 int KillCommand(const std::string& address, const KillOptions& options);
 
-// What ps prints: a line a run, made harmless for a terminal.
+// The output of ps: one line per run, harmless for a terminal.
 std::string RunsText(const v1::ListRunsResponse& runs);
 
 }  // namespace sandglass::client

@@ -20,7 +20,7 @@ std::string Coloured(absl::string_view text, bool good, Colour colour) {
   return absl::StrCat(good ? "\x1b[32m" : "\x1b[31m", text, "\x1b[0m");
 }
 
-// The outcome with the figure that belongs to it: "NONZERO_EXIT 3".
+// The outcome with its number, for example "NONZERO_EXIT 3".
 std::string OutcomeWords(const v1::RunCodeResponse& response) {
   std::string words = OutcomeName(response.outcome());
   if (response.outcome() == v1::OUTCOME_NONZERO_EXIT) {
@@ -34,7 +34,8 @@ std::string OutcomeWords(const v1::RunCodeResponse& response) {
   return words;
 }
 
-// The outcome, its figure and the time say all that the sentence would.
+// True if the outcome, its number and the time say everything that the sentence
+// would.
 bool IsSelfEvident(v1::Outcome outcome) {
   return outcome == v1::OUTCOME_OK || outcome == v1::OUTCOME_NONZERO_EXIT ||
          outcome == v1::OUTCOME_SIGNALED;
@@ -45,7 +46,7 @@ absl::string_view KillerWords(const v1::RunCodeResponse& response) {
     case v1::KILLER_KERNEL_OOM:
       return "killed by the kernel's out-of-memory killer";
     case v1::KILLER_DAEMON:
-      // A cell ends by an interrupt, if it heeds that.
+      // An interrupt ends a cell only if the cell heeds it.
       return response.has_session() && !response.session().kernel_ended()
                  ? "interrupted by the daemon"
                  : "killed by the daemon";
@@ -109,7 +110,7 @@ std::string VerdictLine(const v1::RunCodeResponse& response, Colour colour) {
     const std::string why = VisibleText(evidence.explanation());
     if (!why.empty()) absl::StrAppend(&line, ": ", absl::StripSuffix(why, "."));
     const absl::string_view killer = KillerWords(response);
-    // The daemon's sentence may say it already.
+    // The daemon's sentence may already say so.
     if (!killer.empty() && !absl::StrContains(why, "killed")) {
       absl::StrAppend(&line, why.empty() ? ": " : "; ", killer);
     }
