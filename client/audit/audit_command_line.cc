@@ -69,7 +69,7 @@ AuditCommandLine::AuditCommandLine(CLI::App& app)
   AddVerify();
   AddHead();
   AddShow();
-  // Only now: a subcommand would have taken it over.
+  // Set only now, because a subcommand would inherit it.
   audit_->footer(absl::StrCat(kExamples, "\n", AuditExitCodeHelp()));
 }
 

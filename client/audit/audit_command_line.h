@@ -22,16 +22,17 @@ class Option;
 namespace sandglass::client {
 
 // `sandglass audit …` on the command line: adds its commands to a parser and
-// takes what was given to them.
+// reads what was given to them.
 class AuditCommandLine {
  public:
   explicit AuditCommandLine(CLI::App& app);
   AuditCommandLine(const AuditCommandLine&) = delete;
   AuditCommandLine& operator=(const AuditCommandLine&) = delete;
 
-  // All once the parser is through.
+  // Call these only after parsing.
   bool parsed() const;
-  // "audit " or, for example, "audit show ".
+  // The command as it is typed, with a space after it: "audit " or, for
+  // example, "audit show ".
   std::string Path() const;
   absl::StatusOr<AuditOptions> Take() const;
 
@@ -50,12 +51,12 @@ class AuditCommandLine {
 };
 
 // Reads "2025-01-31", "2025-01-31 08:00", with or without seconds, in the local
-// time zone; RFC 3339; or a time span, "2h" being two hours before `now`.
+// time zone; RFC 3339; or a time span: "2h" means two hours before `now`.
 absl::StatusOr<absl::Time> ParseAuditTime(absl::string_view text,
                                           absl::Time now);
 
-// Writes an option's value to `out`, read as ParseAuditTime does; `out` stays
-// as it is when there is none. The error names the option.
+// Writes an option's value, read by ParseAuditTime, to `out`, which isn't
+// changed when there is none. The error names the option.
 absl::Status TakeAuditTime(const CLI::Option* option,
                            std::optional<absl::Time>& out);
 

@@ -33,7 +33,7 @@ absl::Status NoLog(const std::string& path) {
       "there is no file of an audit log in '", VisibleText(path), "'"));
 }
 
-// Prints; `code` unless that fails.
+// Prints the text, and returns `code` unless that fails.
 int Print(const std::string& text, int code) {
   const int printed = PrintText(text);
   return printed == kExitOk ? code : printed;
@@ -50,7 +50,7 @@ std::string PlaceOf(const AuditFinding& finding) {
   return absl::StrCat(place, ": ");
 }
 
-// The newest file, and those before it as long as there is no line.
+// Reads the newest file, and earlier ones until a line is found.
 absl::StatusOr<AuditReport> ReadEnd(const std::vector<std::string>& files) {
   uint64_t tampering = 0;
   for (size_t i = files.size(); i > 0; --i) {
@@ -70,7 +70,7 @@ struct Run {
     const absl::StatusOr<std::vector<std::string>> files =
         AuditFilesOf(options.paths);
     if (!files.ok()) return FailAudit(files.status());
-    // With a head an empty log says something.
+    // With a head, even an empty log proves something.
     if (files->empty() && !options.head) {
       return FailAudit(NoLog(options.paths.front()));
     }
@@ -87,7 +87,7 @@ struct Run {
     if (!files.ok()) return FailAudit(files.status());
     if (files->empty()) return FailAudit(NoLog(options.path));
     absl::StatusOr<AuditReport> read = ReadEnd(*files);
-    // A daemon that is writing ends its line in a moment.
+    // A daemon that is just writing finishes its line in a moment.
     for (int again = 0; again < 3 && read.ok() && read->tampering > 0;
          ++again) {
       absl::SleepFor(absl::Milliseconds(50));

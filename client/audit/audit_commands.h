@@ -9,12 +9,12 @@
 
 namespace sandglass::client {
 
-// `sandglass audit …`; returns the exit code: kExitOk, kExitTampered, or
+// `sandglass audit …`. Returns the exit code: kExitOk, kExitTampered, or
 // kExitAuditError.
 int AuditCommand(const AuditOptions& options);
 
-// What verify prints, made harmless for a terminal. `files` is how many were
-// read.
+// The output of verify, harmless for a terminal. `files` is the number of files
+// that were read.
 std::string AuditReportText(const policy::AuditReport& report, size_t files);
 
 }  // namespace sandglass::client

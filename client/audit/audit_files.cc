@@ -82,7 +82,7 @@ absl::Status ReadAuditFiles(const std::vector<std::string>& files,
                             policy::AuditVerifier& verifier) {
   std::string piece(kPieceBytes, '\0');
   for (const std::string& path : files) {
-    // Not waiting for anybody, should it be a FIFO.
+    // Opening must not wait for a writer in case it is a FIFO.
     const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat info = {};
     if (!fd.valid() || fstat(fd.get(), &info) != 0) {

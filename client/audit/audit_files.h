@@ -10,15 +10,16 @@
 
 namespace sandglass::client {
 
-// The files that a user means. A directory stands for the files of an audit log
-// in it (none: an empty list), in the order of their numbers; files stay in the
-// order in which they are given, unless all have such names. INVALID_ARGUMENT
-// for a directory beside other paths; else what errno says.
+// The files that the user's paths stand for. A directory stands for the files
+// of an audit log in it, in the order of their numbers (an empty list if there
+// are none). Files keep the order in which they are given, unless all have
+// names of that kind. INVALID_ARGUMENT for a directory together with other
+// paths; otherwise errors are those of errno.
 absl::StatusOr<std::vector<std::string>> AuditFilesOf(
     const std::vector<std::string>& paths);
 
-// Gives the content of files to a verifier, a piece at a time. Regular files
-// only; the error names the file.
+// Passes the content of files to a verifier, piece by piece. Only regular files
+// are allowed; the error names the file.
 absl::Status ReadAuditFiles(const std::vector<std::string>& files,
                             policy::AuditVerifier& verifier);
 

@@ -23,21 +23,22 @@ using Json = nlohmann::json;
 constexpr uint64_t kShownRows = 100;
 constexpr size_t kMostCellBytes = 60;
 
-// A member that is text; empty for another or none.
+// The value of a member that is text; empty when it isn't text or is missing.
 std::string Text(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return "";
   return found->get<std::string>();
 }
 
-// A member that is a number, as it is written; empty for another or none.
+// The value of a member that is a number, as it is written; empty when it isn't
+// a number or is missing.
 std::string Number(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return "";
   return found->dump();
 }
 
-// Cuts at a character's end.
+// Cuts between characters.
 std::string Cut(std::string text) {
   if (text.size() <= kMostCellBytes) return text;
   size_t end = kMostCellBytes;
@@ -47,13 +48,13 @@ std::string Cut(std::string text) {
   return absl::StrCat(text.substr(0, end), "…");
 }
 
-// A run's end, or the error that came instead.
+// The outcome of a run, or the error that came instead.
 std::string OutcomeOf(const Json& entry) {
   const std::string outcome = Text(entry, "outcome");
   return outcome.empty() ? Text(entry, "error") : outcome;
 }
 
-// Of a run or a command.
+// The id of a run or a command.
 std::string IdOf(const Json& entry) {
   const std::string run = Text(entry, "run_id");
   return run.empty() ? Text(entry, "exec_id") : run;
@@ -95,7 +96,7 @@ std::string DetailOf(const Json& entry) {
   if (const std::string by = Text(entry, "by"); !by.empty()) {
     add(absl::StrCat("by=", by));
   }
-  // Profiles, of another policy.
+  // The profiles that another policy has added, changed or removed.
   for (const char* change : {"added", "changed", "removed"}) {
     const auto names = entry.find(change);
     if (names == entry.end() || !names->is_array()) continue;
@@ -140,7 +141,7 @@ bool IsWanted(const AuditShowOptions& options, const policy::AuditLine& parts,
           absl::EqualsIgnoreCase(options.outcome, OutcomeOf(entry)));
 }
 
-// As all lines are written.
+// Whether the text is printable ASCII, as all lines are when they are written.
 bool IsPrintable(absl::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= ' ' && c <= '~'; });

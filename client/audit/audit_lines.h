@@ -12,8 +12,8 @@
 
 namespace sandglass::client {
 
-// Prints the lines of an audit log that a user asks for. A line's content may
-// be anything; what is printed is harmless for a terminal.
+// Prints those lines of an audit log that the user selected. A line's content
+// may be anything; the output is harmless for a terminal.
 class AuditLines {
  public:
   explicit AuditLines(const AuditShowOptions& options);
@@ -21,7 +21,7 @@ class AuditLines {
   void Take(absl::string_view line, const policy::AuditLine& parts);
 
   // Prints what was kept, and on standard error what isn't shown. Call once.
-  // kExitOk, or what to exit with when it could not be written.
+  // Returns kExitOk, or the exit code for a failed write.
   int Finish();
 
  private:
@@ -29,7 +29,7 @@ class AuditLines {
   void Keep(std::string line, Row row);
 
   const AuditShowOptions& options_;
-  const uint64_t most_;            // lines that are kept; 0: printed at once
+  const uint64_t most_;            // lines to keep; 0: print at once
   std::deque<std::string> lines_;  // with --json
   std::deque<Row> rows_;
   uint64_t left_out_ = 0;

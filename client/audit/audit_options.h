@@ -21,19 +21,19 @@ struct AuditHeadOptions {
   std::string path;
 };
 
-// Which lines; a filter that isn't set lets all through.
+// Selects lines; a filter that isn't set accepts all.
 struct AuditShowOptions {
   std::vector<std::string> paths;
   std::optional<absl::Time> since;  // at this time or later
   std::optional<absl::Time> until;  // before it
   std::string caller;
   std::string event;
-  std::string outcome;  // any case
+  std::string outcome;  // in any case
   std::string language;
   std::string run_id;  // or a command's
   std::string session_id;
   bool json = false;
-  std::optional<uint32_t> last;  // the last so many of them
+  std::optional<uint32_t> last;  // only this many, the last ones
 };
 
 using AuditOptions =
