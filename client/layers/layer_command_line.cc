@@ -95,7 +95,7 @@ absl::StatusOr<LayersOptions> LayerCommandLine::Take() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();
   }
-  // What people want who give no command.
+  // Without a command, users want the list.
   return LayersOptions(list_);
 }
 

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "client/layers/layer_options.h"
 
-// The name is the library's.
+// The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
@@ -23,9 +23,10 @@ class LayerCommandLine {
   LayerCommandLine(const LayerCommandLine&) = delete;
   LayerCommandLine& operator=(const LayerCommandLine&) = delete;
 
-  // All once the parser is through.
+  // Call these only after parsing.
   bool parsed() const;
-  // "layers " or, for example, "layers build ".
+  // The command as it is typed, with a space after it: "layers " or, for
+  // example, "layers build ".
   std::string Path() const;
   absl::StatusOr<LayersOptions> Take() const;
 

@@ -26,7 +26,7 @@
 namespace sandglass::client {
 namespace {
 
-// Shown of a layer's id; enough to name it by.
+// How many digits of a layer's id are shown; enough to identify it.
 constexpr size_t kShownDigits = 16;
 
 std::string ClockText(const google::protobuf::Timestamp& time) {
@@ -150,7 +150,7 @@ std::string LayersText(const v1::ListLayersResponse& layers) {
 }
 
 int LayersCommand(const std::string& address, const LayersOptions& options) {
-  // ORDER: before gRPC's threads.
+  // ORDER: before gRPC's threads are started.
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());

@@ -9,11 +9,11 @@
 namespace sandglass::client {
 
 // `sandglass layers …`. Returns the exit code: kExitOk, kExitError, or 128 and
-// a signal's number. An id and nothing else is printed on standard output by
-// `build`; what the installer says goes to standard error.
+// a signal's number. `build` prints an id and nothing else to standard output;
+// the installer's messages go to standard error.
 int LayersCommand(const std::string& address, const LayersOptions& options);
 
-// What `list` prints.
+// The output of `list`.
 std::string LayersText(const v1::ListLayersResponse& layers);
 
 }  // namespace sandglass::client

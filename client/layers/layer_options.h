@@ -19,7 +19,7 @@ struct BuildLayerOptions {
   std::optional<std::string> lock_file;  // "-" is standard input
   std::string profile;
   bool json = false;
-  bool quiet = false;  // nothing of the installer's words
+  bool quiet = false;  // don't show the installer's output
 };
 
 struct RemoveLayersOptions {
