@@ -26,7 +26,7 @@ PolicyCommandLine::PolicyCommandLine(CLI::App& app) {
 void PolicyCommandLine::AddApprovals() {
   CLI::App* list = approvals_->add_subcommand(
       "list", "Show those that wait (as without a command)");
-  // Of the group, so that they work with and without "list".
+  // Options of the group, so that they work with and without "list".
   approvals_->add_flag("-a,--all", all_,
                        "With those that were answered or have expired");
   approvals_->add_flag("--json", json_, "As proto JSON");
@@ -140,7 +140,7 @@ absl::StatusOr<PolicyCommandLine::Options> PolicyCommandLine::Take() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();
   }
-  // What people want who give no command.
+  // Without a command, users want the list.
   if (approvals_->parsed()) return List();
   return absl::InvalidArgumentError("give a command: check or test");
 }

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "client/policy/policy_options.h"
 
-// The name is the library's.
+// The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
@@ -24,9 +24,10 @@ class PolicyCommandLine {
   PolicyCommandLine(const PolicyCommandLine&) = delete;
   PolicyCommandLine& operator=(const PolicyCommandLine&) = delete;
 
-  // All once the parser is through.
+  // Call these only after parsing.
   bool parsed() const;
-  // "policy " or, for example, "policy test ".
+  // The command as it is typed, with a space after it: "policy " or, for
+  // example, "policy test ".
   std::string Path() const;
   using Options = std::variant<ApprovalsOptions, PolicyOptions>;
   absl::StatusOr<Options> Take() const;

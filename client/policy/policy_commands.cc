@@ -113,7 +113,7 @@ int Answer(const Daemon& daemon, const AnswerApprovalOptions& options) {
                                 VisibleText(options.approval_id), "\n"));
 }
 
-// A profile's file as a question to the daemon.
+// Reads a profile's file into a request to the daemon.
 absl::StatusOr<v1::CheckProfileRequest> ReadProfile(const std::string& path) {
   absl::StatusOr<FileContent> content = ReadInput(path, kMostProfile);
   if (!content.ok()) return content.status();

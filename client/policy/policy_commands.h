@@ -9,13 +9,13 @@
 namespace sandglass::client {
 
 // `sandglass approvals …` and `sandglass policy …`. Each returns the exit code:
-// of "policy check" 1 for a profile with problems, of "policy test" that of a
-// run with this decision.
+// "policy check" returns 1 for a profile with problems, "policy test" the code
+// of a run with this decision.
 int ApprovalsCommand(const std::string& address,
                      const ApprovalsOptions& options);
 int PolicyCommand(const std::string& address, const PolicyOptions& options);
 
-// A list, and one approval with its program, as people read them.
+// A list of approvals, and one approval with its program, as text for people.
 std::string ApprovalsText(const v1::ListApprovalsResponse& approvals);
 std::string ApprovalText(const v1::Approval& approval);
 

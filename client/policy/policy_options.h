@@ -10,7 +10,7 @@
 namespace sandglass::client {
 
 struct ListApprovalsOptions {
-  bool all = false;  // answered ones too
+  bool all = false;  // include answered ones
   bool json = false;
 };
 
@@ -21,7 +21,7 @@ struct ShowApprovalOptions {
 
 struct AnswerApprovalOptions {
   std::string approval_id;
-  bool approve = false;  // else deny
+  bool approve = false;  // false: deny
   bool for_session = false;
   std::string comment;
 };
