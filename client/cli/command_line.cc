@@ -130,7 +130,7 @@ class RunFlags {
                  "Also where the time went, and the trace that it was part of");
   }
 
-  // `after_dashes` are the arguments behind "--".
+  // `after_dashes` are the arguments after "--".
   absl::StatusOr<RunOptions> Take(std::vector<std::string> after_dashes) {
     options_.file = ValueOf(file_);
     options_.code = ValueOf(code_);
@@ -235,7 +235,7 @@ class RunFlags {
       *library_lock_;
 };
 
-// `command` is whose help would have said it, such as "run ", or empty.
+// `command` is the command whose help has more, such as "run ", or empty.
 ParsedCommandLine UsageError(absl::string_view message,
                              absl::string_view command = "") {
   ParsedCommandLine parsed;
@@ -246,7 +246,7 @@ ParsedCommandLine UsageError(absl::string_view message,
   return parsed;
 }
 
-// What to say of words that no option takes.
+// The message for words that no option accepts.
 std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
                        absl::string_view command) {
   const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
@@ -272,8 +272,9 @@ std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
       absl::StrJoin(extra, " "));
 }
 
-// Whether what follows "--" is the program's or command's own. For the others
-// it ends the options, so that a file's name may begin with a dash.
+// Whether what follows "--" is for the program or command to run. For other
+// commands "--" only ends the options, so that a file's name may begin with a
+// dash.
 bool TakesProgramWords(const std::vector<std::string>& before_dashes) {
   const auto session =
       std::find(before_dashes.begin(), before_dashes.end(), "session");
@@ -288,7 +289,7 @@ bool TakesProgramWords(const std::vector<std::string>& before_dashes) {
 
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                                    const std::string& environment_address) {
-  // CLI11 would fill positionals with what is the program's.
+  // CLI11 would use the program's arguments for positionals.
   std::vector<std::string> after_dashes;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   const bool has_dashes =
@@ -370,10 +371,10 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   AgentCommandLine agent(app);
   OperatorCommandLine operators(app);
 
-  // Only now: a subcommand would have taken it over.
+  // Set only now, because a subcommand would inherit it.
   app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
 
-  // CLI11 takes the arguments last first.
+  // CLI11 expects the arguments in reverse order.
   std::reverse(arguments.begin(), arguments.end());
   const auto path = [&]() -> std::string {
     if (session.parsed()) return session.Path();

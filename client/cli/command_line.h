@@ -17,7 +17,7 @@
 
 namespace sandglass::client {
 
-// One whole command line.
+// A whole command line.
 struct CommandLine {
   std::string address;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
@@ -27,7 +27,7 @@ struct CommandLine {
       command;
 };
 
-// Either a command to carry out, or text to print and an exit code (help,
+// Either a command to execute, or text to print and an exit code (help,
 // version, usage errors).
 struct ParsedCommandLine {
   std::optional<CommandLine> command;
@@ -35,8 +35,8 @@ struct ParsedCommandLine {
   std::string text;  // to standard output when exit_code is 0, else to stderr
 };
 
-// Reads the arguments after the program's name. `environment_address` is
-// SANDGLASS_ADDRESS, empty when unset. Nothing is opened or read here.
+// Parses the arguments after the program's name. `environment_address` is
+// SANDGLASS_ADDRESS, empty when it isn't set. Opens and reads no files.
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                                    const std::string& environment_address);
 

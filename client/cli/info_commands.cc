@@ -41,7 +41,7 @@ std::string AdmissionText(const v1::Admission& admission) {
   return text;
 }
 
-// The version, or why there is none.
+// The version, or the reason why there is none.
 std::string StateOf(const v1::LanguageInfo& language) {
   if (!language.available()) {
     return absl::StrCat("not available: ", language.unavailable_reason());
@@ -62,7 +62,7 @@ std::string SessionsOf(const v1::LanguageInfo& language) {
   }
 }
 
-// What a profile does besides its limits.
+// What a profile determines besides its limits.
 std::string PolicyWords(const v1::ProfileInfo& profile) {
   std::string words =
       profile.rules() == 0 ? "none" : absl::StrCat(profile.rules());
@@ -126,7 +126,7 @@ std::string DiskCapText(const v1::DiskCap& cap) {
   return absl::StrJoin(parts, ", ");
 }
 
-// "a.example: port 443; b.example: ports 80 and 443".
+// For example "a.example: port 443; b.example: ports 80 and 443".
 std::string HostsText(const v1::ProfileInfo& profile) {
   constexpr int kShown = 8;
   const auto& hosts = profile.network_hosts();
@@ -154,7 +154,7 @@ int ShowInfo(const std::string& address, bool json,
   return rendered.ok() ? PrintText(*rendered) : Fail(rendered.status());
 }
 
-// Nothing when there is only the host's.
+// Empty when there is only the host's image.
 std::string ImagesText(const v1::GetServerInfoResponse& info) {
   Rows rows;
   for (const v1::ImageInfo& image : info.images()) {
@@ -187,7 +187,7 @@ std::string ImagesText(const v1::GetServerInfoResponse& info) {
              : absl::StrCat("\nImages\n", TextTable(rows, "  "));
 }
 
-// What an operator wants to know who has sent SIGHUP.
+// What an operator wants to know after sending SIGHUP.
 std::string PolicyText(const v1::PolicyState& policy) {
   constexpr size_t kDigits = 12;
   if (policy.digest().empty()) return "";

@@ -13,7 +13,7 @@ int InfoCommand(const std::string& address, const InfoOptions& options);
 int LanguagesCommand(const std::string& address,
                      const LanguagesOptions& options);
 
-// What they print, made harmless for a terminal.
+// The output of these commands, harmless for a terminal.
 std::string InfoText(const v1::GetServerInfoResponse& info);
 std::string LanguagesText(const v1::GetServerInfoResponse& info);
 

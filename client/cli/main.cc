@@ -1,4 +1,4 @@
-// The command line tool: reads the arguments and hands over to one command.
+// The command line tool: parses the arguments and calls one command.
 
 #include <signal.h>
 #include <unistd.h>
@@ -60,11 +60,12 @@ struct Dispatch {
 };
 
 int Main(int argc, char** argv) {
-  // A reader that goes away is seen as EPIPE, so that the run can be stopped.
+  // A reader that goes away is noticed as EPIPE instead, so that the run can be
+  // stopped.
   signal(SIGPIPE, SIG_IGN);
-  // gRPC's own log lines are not for the user of a command line tool; its
+  // gRPC's own log lines aren't meant for users of a command line tool; its
   // errors reach us as statuses.
-  // No other thread is there yet.
+  // There is no other thread yet.
   setenv("GRPC_VERBOSITY", "NONE", 0);  // NOLINT(concurrency-mt-unsafe)
   const char* address =
       std::getenv("SANDGLASS_ADDRESS");  // NOLINT(concurrency-mt-unsafe)
@@ -79,7 +80,8 @@ int Main(int argc, char** argv) {
   return std::visit(Dispatch{parsed.command->address}, parsed.command->command);
 }
 
-// Runs before the libraries' own initialization, in which gRPC opens some.
+// Runs before the libraries' own initialisation, in which gRPC opens
+// descriptors.
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*fill_descriptors)() = &FillStandardDescriptors;
 

@@ -49,7 +49,7 @@ absl::Status CheckToken(absl::string_view where, absl::string_view token) {
   return absl::OkStatus();
 }
 
-// Sets `token`, to nothing when none was given.
+// Sets `token`; to an empty text when none was given.
 absl::Status TakeToken(const McpOptions& options, std::string& token) {
   if (options.token_file) {
     absl::StatusOr<FileContent> file =
@@ -99,14 +99,14 @@ absl::Status ServeHttp(const McpProtocol& protocol, const McpOptions& options,
 }  // namespace
 
 int McpCommand(const std::string& address, const McpOptions& options) {
-  // A wrong one would fail every call.
+  // With a wrong address every call would fail.
   const absl::StatusOr<Address> parsed = ParseAddress(address);
   if (!parsed.ok()) return Fail(parsed.status());
   const StopSignal stop;
   std::atomic<bool> told{false};
   absl::StatusOr<std::unique_ptr<SignalListener>> signals =
       SignalListener::Start({SIGINT, SIGTERM, SIGHUP}, [&](int number) {
-        // Who asks twice does not want to wait for what runs.
+        // A user who asks twice doesn't want to wait for running calls.
         if (told.exchange(true)) _exit(kExitSignalBase + number);
         stop.Set();
       });

@@ -7,10 +7,10 @@
 
 namespace sandglass::client {
 
-// `sandglass mcp`: serves until its input ends or a signal comes. Standard
-// output carries the protocol alone; what is to be said otherwise goes to
-// standard error. Returns what to exit with: kExitOk, or kExitError when it
-// can't serve at all. There need not be a daemon at `address` yet.
+// `sandglass mcp`: serves until its input ends or a signal is received.
+// Standard output only carries the protocol; everything else is printed to
+// standard error. Returns the exit code: kExitOk, or kExitError when it can't
+// serve at all. There need not be a daemon at `address` yet.
 int McpCommand(const std::string& address, const McpOptions& options);
 
 }  // namespace sandglass::client

@@ -4,7 +4,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/mcp_options.h"
 
-// The name is the library's.
+// The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
@@ -20,7 +20,7 @@ class McpCommandLine {
   McpCommandLine(const McpCommandLine&) = delete;
   McpCommandLine& operator=(const McpCommandLine&) = delete;
 
-  // Both once the parser is through.
+  // Call both only after parsing.
   bool parsed() const;
   absl::StatusOr<McpOptions> Take() const;
 

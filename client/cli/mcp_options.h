@@ -6,12 +6,12 @@
 
 namespace sandglass::client {
 
-// `sandglass mcp`.
+// Options of `sandglass mcp`.
 struct McpOptions {
-  // Where to serve HTTP; none: standard input and output.
+  // Where to serve HTTP; absent: serve on standard input and output.
   std::optional<std::string> http;
   std::optional<std::string> token_file;
-  std::string profile;  // of all that is run; empty: the default one
+  std::string profile;  // for all runs; empty: the default one
 };
 
 }  // namespace sandglass::client
