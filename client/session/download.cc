@@ -19,8 +19,8 @@
 namespace sandglass::client {
 namespace {
 
-// More than any session's disk has. They keep code that lies about its files
-// from filling our memory and disk with names.
+// More than any session's disk has. The bounds keep code that lies about its
+// files from filling our memory and disk with names.
 constexpr uint64_t kMaxEntries = 2'000'000;
 constexpr size_t kMaxPending = 100'000;
 
@@ -94,7 +94,8 @@ int Download::Run(const std::string& path, const std::string& local) {
   return code_;
 }
 
-// Walks there from the top, so that one descriptor is open however deep it is.
+// Walks to the directory from the top, so that only one descriptor is open,
+// however deep it is.
 absl::StatusOr<UniqueFd> Download::Enter(const Directory& directory) const {
   absl::StatusOr<UniqueFd> held =
       UniqueFd(fcntl(top_.get(), F_DUPFD_CLOEXEC, 0));
@@ -201,7 +202,7 @@ void Download::GetBatch(int directory) {
 void Download::PlaceSmall(const v1::DownloadedFile& got,
                           const std::string& path, int directory) {
   const std::string name = LastName(path);
-  // It has grown since it was listed.
+  // The file has grown since it was listed.
   if (got.error() == v1::FILE_ERROR_CODE_TOO_LARGE) {
     return GetFile(path, directory, name);
   }

@@ -11,22 +11,22 @@
 
 namespace sandglass::client {
 
-// Copies what is in one session to here. The names in a directory were chosen
-// by the session's code and count as hostile: nothing is written outside of the
-// directory that the user named, or through a symbolic link. Trouble with one
-// file is said and the others go on.
+// Copies from one session to here. The session's code chose the names in its
+// directories, so they count as hostile: nothing is written outside of the
+// directory that the user named, or through a symbolic link. A failure with one
+// file is reported, and the others continue.
 class Download {
  public:
   // Borrows `remote`.
   explicit Download(const RemoteFiles& remote) : remote_(remote) {}
 
-  // A file or a directory to `local`, or into it where it is a directory.
-  // Returns what to exit with.
+  // Copies a file or a directory to `local`, or into it if that is a directory.
+  // Returns the exit code.
   int Run(const std::string& path, const std::string& local);
 
  private:
-  // One to go through, relative to the top; and its permission bits here when
-  // it has to be made.
+  // A directory that is still to be copied, relative to the top, and the local
+  // permission bits for it if it has to be made.
   struct Directory {
     std::string relative;
     uint32_t mode;
@@ -35,7 +35,8 @@ class Download {
   void GetEntry(const v1::FileInfo& entry, const std::string& root,
                 const std::string& relative, int directory);
   void GetFile(const std::string& path, int directory, const std::string& name);
-  // Small files of one directory, many at a time; all that `batch_` has.
+  // Fetches the small files of one directory that are in `batch_`, many at a
+  // time.
   void GetBatch(int directory);
   void PlaceSmall(const v1::DownloadedFile& got, const std::string& path,
                   int directory);
@@ -53,7 +54,8 @@ class Download {
   bool over_ = false;
 };
 
-// Opens the directory that `path` is in, and sets `name` to its last part.
+// Opens the directory that contains `path`, and sets `name` to the last part of
+// `path`.
 absl::StatusOr<UniqueFd> OpenParent(const std::string& path, std::string& name);
 
 }  // namespace sandglass::client

@@ -24,13 +24,13 @@
 namespace sandglass::client {
 namespace {
 
-// How a call came out.
+// How a call ended.
 struct CallEnd {
   std::optional<v1::ExecEnd> end;
   bool left = false;
   grpc::Status status;
   int output_error = 0;  // errno of the write that made us give up
-  std::string exec_id;   // as far as it was known
+  std::string exec_id;   // as far as it is known
 };
 
 int PrintOutput(const v1::ExecOutput& output, bool terminal,
@@ -40,8 +40,8 @@ int PrintOutput(const v1::ExecOutput& output, bool terminal,
   return printer.Chunk(output.stream(), output.offset(), output.data());
 }
 
-// Whether the command that is attached to has a terminal. One that isn't there
-// is for the attaching itself to tell.
+// Whether the command to attach to has a terminal. If it doesn't exist, the
+// attaching itself will report that.
 bool HasTerminal(const Daemon& daemon, const ExecCallOptions& options) {
   v1::ListExecsRequest request;
   request.set_session_id(options.session_id);
@@ -55,13 +55,14 @@ bool HasTerminal(const Daemon& daemon, const ExecCallOptions& options) {
   return false;
 }
 
-// Reads until the stream is at its end.
+// Reads until the stream ends.
 void ReadAll(ExecStream& stream, grpc::ClientContext& context,
              const ExecCallOptions& options, ExecSignals& signals,
              OutputPrinter& printer, CallEnd& call) {
   v1::ExecuteResponse event;
   while (stream.Read(&event)) {
-    // After a cancel the rest is only drained: Finish needs the stream's end.
+    // After a cancellation the rest is read and dropped, because Finish needs
+    // the stream's end.
     if (call.output_error != 0) continue;
     if (event.has_started()) {
       call.exec_id = event.started().exec().exec_id();
@@ -99,7 +100,7 @@ CallEnd Talk(const Daemon& daemon, const v1::ExecuteRequest& first,
   return call;
 }
 
-// What to do about a command that goes on without us.
+// Says what can be done about a command that goes on without us.
 std::string LeftLine(const ExecCallOptions& options, const CallEnd& call) {
   const std::string names = absl::StrCat(VisibleText(options.session_id), " ",
                                          VisibleText(call.exec_id));
@@ -116,20 +117,20 @@ int Conclude(const Daemon& daemon, const ExecCallOptions& options,
   if (output_error != 0) return OutputFailure(output_error);
   if (call.end) {
     const v1::RunCodeResponse verdict = AsRun(*call.end);
-    // Who runs a command wants its output and exit code; a limit is news, and
-    // so is a signal that nobody sent from here.
+    // A user who runs a command wants its output and exit code; a limit is
+    // worth a message, and so is a signal that wasn't sent from here.
     const bool plain = verdict.outcome() == v1::OUTCOME_OK ||
                        verdict.outcome() == v1::OUTCOME_NONZERO_EXIT;
     if (!plain && signal == 0) {
       printer.Line(VerdictLine(verdict, printer.colour()));
     }
-    // Stopped, and that from here.
+    // The command was stopped from here.
     if (verdict.outcome() == v1::OUTCOME_CANCELLED && signal != 0) {
       return kExitSignalBase + signal;
     }
     return ExitCodeFor(verdict);
   }
-  // Who is only attached ends nothing by going.
+  // A user who is only attached ends nothing by leaving.
   if (call.left || (signal != 0 && options.attached)) {
     printer.Line(LeftLine(options, call));
     return signal == 0 ? kExitOk : kExitSignalBase + signal;
@@ -175,7 +176,7 @@ int CarryOutExec(const std::string& address, const v1::ExecuteRequest& first,
   OutputPrinter printer(STDOUT_FILENO, STDERR_FILENO);
   const absl::Time start = absl::Now();
   const CallEnd call = Talk(*daemon, first, options, **signals, printer);
-  // ORDER: our lines are for a terminal as it was.
+  // ORDER: our lines need the terminal in its normal state.
   (*signals)->LeaveTerminal();
   return Conclude(*daemon, options, call, absl::Now() - start,
                   (*signals)->signal(), printer);

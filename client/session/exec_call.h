@@ -9,27 +9,28 @@
 
 namespace sandglass::client {
 
-// How one is with a command in a session.
+// How to take part in a command in a session.
 struct ExecCallOptions {
   std::string session_id;
   bool forward_stdin = false;
-  // The command has a terminal of its own: what it writes goes to ours as it
-  // is, and the keys to it. Of one that is attached to it is looked up.
+  // The command has a terminal of its own: its output is written to ours
+  // unchanged, and the keys go to it. When attaching, this is looked up
+  // instead.
   bool terminal = false;
-  // Ctrl-C leaves it running instead of interrupting it.
+  // Ctrl-C leaves the command running instead of interrupting it.
   bool attached = false;
-  std::string exec_id;  // of one that is attached to
+  std::string exec_id;  // when attaching
 };
 
-// Sends `first`, a start or an attach, and stays until the command ends or it
-// is left. Its output goes to ours. Connects by itself. Returns what to exit
-// with: the command's exit code as ExitCodeFor has it, 0 when it was left by
-// its keys.
+// Sends `first`, which starts or attaches to a command, and stays until the
+// command ends or the user leaves it. Prints its output. Makes the connection
+// itself. Returns the exit code: that of ExitCodeFor for the command, or 0 when
+// the user left it by keys.
 int CarryOutExec(const std::string& address, const v1::ExecuteRequest& first,
                  ExecCallOptions options);
 
-// Says why a command could not be started. Returns what to exit with: for a
-// program that isn't there or can't be run what shells have.
+// Prints why a command could not be started. Returns the exit code: that of
+// shells for a program that doesn't exist or can't be executed.
 int FailExec(const grpc::Status& status, const Daemon& daemon);
 
 }  // namespace sandglass::client

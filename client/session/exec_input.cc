@@ -47,7 +47,7 @@ void ExecInput::Detach() {
   Wake();
 }
 
-// An eventfd takes far more ones than there are signals, without blocking.
+// The eventfd can count far more than there are signals, so this never blocks.
 void ExecInput::Wake() const {
   const uint64_t one = 1;
   while (write(wake_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {

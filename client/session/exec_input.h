@@ -15,30 +15,30 @@ namespace sandglass::client {
 using ExecStream =
     grpc::ClientReaderWriter<v1::ExecuteRequest, v1::ExecuteResponse>;
 
-// Sends a command in a session what it is to get while it runs: our standard
-// input, the terminal's size as it changes, and our leaving. The only one that
-// writes to the stream once it has begun, on a thread of its own, which waits
-// where the command doesn't read.
+// Sends a command in a session what it gets while it runs: our standard input,
+// the terminal's size when it changes, and that we leave. Once the stream has
+// begun, only this class writes to it, on a thread of its own, which blocks
+// while the command doesn't read.
 class ExecInput {
  public:
   struct Options {
     bool forward_stdin = false;
-    // Three Ctrl-] leave.
+    // Three Ctrl-] leave the command.
     bool detach_keys = false;
   };
   explicit ExecInput(const Options& options);
-  // Waits for the thread; the stream must be at its end or cancelled by then.
+  // Waits for the thread; the stream must have ended or been cancelled before.
   ~ExecInput();
   ExecInput(const ExecInput&) = delete;
   ExecInput& operator=(const ExecInput&) = delete;
 
-  // OK unless the kernel refused it a descriptor.
+  // OK unless the kernel refused a descriptor.
   const absl::Status& status() const { return status_; }
-  // Begins; `stream` is borrowed.
+  // Begins to send; `stream` is borrowed.
   void Start(ExecStream& stream);
 
-  // From any thread, and before Start too: the terminal has another size; leave
-  // the command running.
+  // Tell it that the terminal has another size, or that the command is to be
+  // left running. May be called from any thread, and before Start too.
   void Resize();
   void Detach();
 
@@ -46,7 +46,7 @@ class ExecInput {
   void Wake() const;
   void Loop(ExecStream& stream);
   bool SendWhatIsAsked(ExecStream& stream);
-  // False when the stream has ended or nothing more is to be sent.
+  // Returns false when the stream has ended or nothing more is to be sent.
   bool SendInput(ExecStream& stream);
 
   const Options options_;

@@ -65,7 +65,7 @@ void ExecSignals::Join(const Daemon* daemon, grpc::ClientContext* context,
   if (context_ != nullptr && first_ != 0) context_->TryCancel();
 }
 
-// The lock is held as long as a call to the daemon takes, so that nothing it
+// The lock is held during the call to the daemon, so that nothing that the call
 // uses goes away meanwhile.
 void ExecSignals::OnSignal(int number) {
   absl::MutexLock lock(&mutex_);
@@ -94,7 +94,8 @@ void ExecSignals::OnSignal(int number) {
   }
 }
 
-// Beside the stream: what goes along it waits for a command that reads nothing.
+// Sent outside of the stream, whose data waits for a command that reads
+// nothing.
 void ExecSignals::PassOn(int number) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -103,7 +104,7 @@ void ExecSignals::PassOn(int number) {
   request.set_exec_id(exec_id_);
   request.set_signal(number);
   v1::SignalExecResponse response;
-  // One that has ended meanwhile needs no signal.
+  // A command that has ended meanwhile needs no signal.
   daemon_->execs->SignalExec(&context, request, &response);
 }
 

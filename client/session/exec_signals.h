@@ -16,31 +16,30 @@
 
 namespace sandglass::client {
 
-// What signals to this client do to the command it is with:
-//  - Ctrl-C (SIGINT) goes to the command; the second time it is killed. Where
-//    one is only attached, the first leaves it running.
-//  - SIGTERM, SIGHUP and SIGQUIT stop the command with that signal, and after
-//  the
-//    daemon's grace with SIGKILL.
-//  - With a terminal of its own keys are the command's; a signal ends the call,
-//    and SIGWINCH tells the new size.
-// One more ends the call, and the next the process, with the terminal as it was
-// before.
+// What signals to this client do to the command that it runs:
+// - Ctrl-C (SIGINT) is passed to the command; the second time the command is
+//   killed. When it is only attached, the first Ctrl-C leaves it running.
+// - SIGTERM, SIGHUP and SIGQUIT stop the command with that signal, and after
+//   the daemon's grace with SIGKILL.
+// - If the command has a terminal of its own, keys are for the command; a
+//   signal ends the call, and SIGWINCH passes on the new size.
+// One more signal ends the call, and the next one the process, with the
+// terminal's previous state restored.
 class ExecSignals {
  public:
-  // To be started as SignalListener is, of which it has the only one.
+  // Owns the only SignalListener, so the same rules apply to its start.
   static absl::StatusOr<std::unique_ptr<ExecSignals>> Start(
       const ExecCallOptions& options);
 
   ExecSignals(const ExecSignals&) = delete;
   ExecSignals& operator=(const ExecSignals&) = delete;
 
-  // Makes the terminal one where all keys are the command's.
+  // Switches our terminal to a mode in which all keys are for the command.
   absl::Status EnterTerminal() ABSL_LOCKS_EXCLUDED(mutex_);
-  // As it was. Before anything else is printed.
+  // Restores our terminal. Call it before anything else is printed.
   void LeaveTerminal() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What signals act on, until the scope ends.
+  // The objects on which signals act, until the scope ends.
   class Scope {
    public:
     Scope(ExecSignals& signals, const Daemon& daemon,
@@ -56,10 +55,11 @@ class ExecSignals {
     ExecSignals& signals_;
   };
 
-  // The command runs under this id.
+  // Says that the command runs under this id.
   void Started(const std::string& exec_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The first signal that was to end or leave it; 0 when none came.
+  // The first signal that was to end or leave the command; 0 when there was
+  // none.
   int signal() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -79,7 +79,7 @@ class ExecSignals {
   int first_ ABSL_GUARDED_BY(mutex_) = 0;
   int count_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<RawTerminal> terminal_ ABSL_GUARDED_BY(mutex_);
-  // Last: its thread uses all the others.
+  // Last, because its thread uses all other members.
   std::unique_ptr<SignalListener> listener_;
 };
 

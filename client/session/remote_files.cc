@@ -32,9 +32,9 @@ grpc::Status Ask(const Daemon& daemon, InterruptWatcher& interrupts,
   return ((*daemon.files).*method)(&context, request, &response);
 }
 
-// Sends what comes from `fd` to a stream that has begun, and ends it with
-// `last`. A file that can't be read is taken back by a cancel, since half of
-// it must not stand for the whole.
+// Sends what comes from `fd` to a stream that has begun, and ends the stream
+// with `last`. If the file can't be read to its end, the call is cancelled,
+// because half of it must not look like the whole.
 template <typename Request, typename SetData>
 CopyEnd Feed(grpc::ClientContext& context, grpc::ClientWriter<Request>& writer,
              int fd, SetData set_data, const Request* last) {
@@ -58,14 +58,15 @@ CopyEnd Feed(grpc::ClientContext& context, grpc::ClientWriter<Request>& writer,
   return end;
 }
 
-// Hands the data of a stream of answers to `sink`.
+// Passes the data of a stream of answers to `sink`.
 template <typename Response, typename Take>
 CopyEnd Drain(grpc::ClientContext& context,
               grpc::ClientReader<Response>& reader, Take take) {
   CopyEnd end;
   Response response;
   while (reader.Read(&response)) {
-    // After a cancel the rest is only drained: Finish needs the stream's end.
+    // After a cancellation the rest is read and dropped, because Finish needs
+    // the stream's end.
     if (!end.local.ok()) continue;
     end.local = take(response);
     if (!end.local.ok()) context.TryCancel();

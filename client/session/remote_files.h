@@ -27,7 +27,8 @@ struct CopyEnd {
   bool ok() const { return local.ok() && call.ok(); }
 };
 
-// The files of one session as calls that a signal ends; borrows all.
+// The files of one session, with calls that a signal ends. Borrows its
+// arguments.
 class RemoteFiles {
  public:
   RemoteFiles(const Daemon& daemon, std::string session_id,
@@ -36,10 +37,11 @@ class RemoteFiles {
         session_id_(std::move(session_id)),
         interrupts_(interrupts) {}
 
-  // Of what a link leads to.
+  // Follows links.
   grpc::Status Stat(const std::string& path, v1::FileInfo& info) const;
   grpc::Status MakeDirectory(const std::string& path, uint32_t mode) const;
-  // A page, from the token that it has on; it has the next one's in the end.
+  // Fetches a page, beginning at the token in `page`, and sets the token for
+  // the next page.
   grpc::Status List(const std::string& path,
                     v1::ListDirectoryResponse& page) const;
   grpc::Status Upload(v1::UploadFilesRequest request,
@@ -47,26 +49,28 @@ class RemoteFiles {
   grpc::Status Download(v1::DownloadFilesRequest request,
                         v1::DownloadFilesResponse& response) const;
 
-  // Hands what is in a file piece by piece to `sink`, whose error ends it.
+  // Passes the content of a file to `sink`, piece by piece; an error of `sink`
+  // ends it.
   using Sink = std::function<absl::Status(absl::string_view)>;
   CopyEnd Read(const std::string& path, const Sink& sink,
                v1::FileInfo& info) const;
 
-  // Writes all that comes from a descriptor, in memory of a fixed size; with
-  // the directories on the way. A mode below 0 is left to the daemon. The file
-  // is there as a whole or not at all.
+  // Writes everything that comes from a descriptor, in a fixed amount of
+  // memory, and makes the directories on the way. If `mode` is below 0, the
+  // daemon chooses it. The file appears as a whole or not at all.
   CopyEnd Write(const std::string& path, int fd, int mode) const;
 
-  // A directory as an archive to `sink`, and back from a descriptor.
+  // Passes a directory as an archive to `sink`, and restores one from a
+  // descriptor.
   CopyEnd Snapshot(const std::string& path, const Sink& sink) const;
   CopyEnd Restore(v1::RestoreFilesStart start, int fd,
                   v1::RestoreFilesResponse& response) const;
 
-  // Says what failed, for `name` where that is our own trouble. Returns what
-  // to exit with.
+  // Prints what failed, naming `name` if the error is on our side. Returns the
+  // exit code.
   int Explain(const CopyEnd& end, absl::string_view name) const;
 
-  // False when it failed for this one file and others may do better.
+  // False when only this one file failed and others may succeed.
   static bool EndsAll(const CopyEnd& end);
 
  private:

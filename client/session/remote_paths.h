@@ -7,11 +7,11 @@
 
 namespace sandglass::client {
 
-// The last component of a path, without slashes behind it. Empty where that is
-// no name: "/", ".", "..", "dir/.".
+// The last component of a path, without trailing slashes. Empty when that isn't
+// a name: "/", ".", "..", "dir/.".
 std::string LastName(absl::string_view path);
 
-// "dir" and "name" as "dir/name"; nothing and "." add nothing.
+// Joins "dir" and "name" to "dir/name"; an empty text and "." add nothing.
 std::string JoinPath(absl::string_view directory, absl::string_view name);
 
 }  // namespace sandglass::client

@@ -15,10 +15,10 @@
 // What the commands of `sandglass session` have in common.
 namespace sandglass::client {
 
-// Stopping or starting processes on a busy machine takes its time.
+// Stopping or starting processes can take some time on a busy machine.
 constexpr std::chrono::seconds kSessionPatience(60);
 
-// Makes one call and hands its answer to `print`, which returns the exit code.
+// Makes one call and passes its answer to `print`, which returns the exit code.
 template <typename Stub, typename Request, typename Response, typename Print>
 int Call(const Daemon& daemon, Stub& stub,
          grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -31,10 +31,10 @@ int Call(const Daemon& daemon, Stub& stub,
   return status.ok() ? print(response) : FailCall(status, daemon);
 }
 
-// The message as JSON on standard output. Returns what to exit with.
+// Prints the message as JSON to standard output. Returns the exit code.
 int PrintJson(const google::protobuf::Message& message);
 
-// A line about something that was done.
+// Prints a line about something that was done.
 int PrintDone(absl::string_view session_id, absl::string_view what);
 
 void SetPairs(const Pairs& pairs,

@@ -236,7 +236,7 @@ SessionCommandLine::SessionCommandLine(CLI::App& app)
   AddRestore();
   AddUpdate();
   AddDelete();
-  // Only now: a subcommand would have taken it over.
+  // Set only now, because a subcommand would inherit it.
   session_->footer(kExamples);
 }
 

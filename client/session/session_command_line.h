@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "client/session/session_options.h"
 
-// The name is the library's.
+// The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
@@ -18,18 +18,19 @@ class App;
 namespace sandglass::client {
 
 // `sandglass session …` on the command line: adds its commands to a parser and
-// takes what was given to them.
+// reads what was given to them.
 class SessionCommandLine {
  public:
   explicit SessionCommandLine(CLI::App& app);
   SessionCommandLine(const SessionCommandLine&) = delete;
   SessionCommandLine& operator=(const SessionCommandLine&) = delete;
 
-  // All once the parser is through.
+  // Call these only after parsing.
   bool parsed() const;
-  // "session " or, for example, "session run ".
+  // The command as it is typed, with a space after it: "session " or, for
+  // example, "session run ".
   std::string Path() const;
-  // `words` are what followed "--", if that was there.
+  // `words` are the arguments after "--", if there was one.
   absl::StatusOr<SessionOptions> Take(
       std::optional<std::vector<std::string>> words);
 
@@ -50,14 +51,14 @@ class SessionCommandLine {
   void AddKernelVerb(KernelVerb verb, const std::string& name,
                      const std::string& help);
   void AddDelete();
-  // In session_file_flags.cc.
+  // These are in session_file_flags.cc.
   void AddPut();
   void AddGet();
   void AddCat();
   void AddLs();
   void AddSnapshot();
   void AddRestore();
-  // In session_exec_flags.cc.
+  // These are in session_exec_flags.cc.
   void AddExec();
   void AddShell();
   void AddAttach();

@@ -82,7 +82,8 @@ int Run(const Daemon& daemon, const SessionCreateOptions& options) {
       daemon, *daemon.sessions, &SessionStub::GetOrCreateSession, get,
       [&](const v1::GetOrCreateSessionResponse& response) {
         if (options.json) return PrintJson(response);
-        // Its labels alone choose it: it may be another than asked for.
+        // Only its labels have selected it: it may differ from what was
+        // requested.
         const v1::Session& session = response.session();
         WriteAll(STDERR_FILENO,
                  response.created()
@@ -221,8 +222,8 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
       });
 }
 
-// Ends them one by one and prints the id of each that ended. One that cannot
-// be ended keeps no other from it.
+// Ends sessions one by one and prints the id of each that ended. One that can't
+// be ended doesn't stop the others.
 int Delete(const Daemon& daemon, const SessionDeleteOptions& options,
            const std::vector<std::string>& ids) {
   int code = kExitOk;
@@ -234,7 +235,7 @@ int Delete(const Daemon& daemon, const SessionDeleteOptions& options,
     v1::DeleteSessionResponse response;
     const grpc::Status status =
         daemon.sessions->DeleteSession(&context, request, &response);
-    // Of all that there were one may have ended meanwhile.
+    // With "all", one of the listed sessions may have ended meanwhile.
     if (options.all && status.error_code() == grpc::StatusCode::NOT_FOUND) {
       continue;
     }
@@ -268,11 +269,11 @@ int Run(const Daemon& daemon, const SessionDeleteOptions& options) {
 
 struct Dispatch {
   const std::string& address;
-  // It reads its inputs before it connects.
+  // This command reads its inputs before it connects.
   int operator()(const SessionRunOptions& options) const {
     return SessionRunCommand(address, options);
   }
-  // These take signals before they connect.
+  // These commands set up signals before they connect.
   int operator()(const SessionPutOptions& options) const {
     return SessionPutCommand(address, options);
   }

@@ -7,8 +7,8 @@
 
 namespace sandglass::client {
 
-// `sandglass session …`. Returns the exit code. As for RunCommand SIGPIPE must
-// be ignored, and no other thread may be there yet.
+// `sandglass session …`. Returns the exit code. As for RunCommand, SIGPIPE must
+// be ignored, and there must be no other thread yet.
 int SessionCommand(const std::string& address, const SessionOptions& options);
 
 }  // namespace sandglass::client

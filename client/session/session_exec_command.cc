@@ -25,7 +25,7 @@ namespace {
 
 using ExecStub = v1::ExecService::Stub;
 
-// The best shell that there is.
+// Chooses the best shell that exists.
 constexpr char kShell[] =
     "command -v bash >/dev/null && exec bash; exec /bin/sh";
 constexpr char kPlainTerminal[] = "xterm";
@@ -33,14 +33,14 @@ constexpr size_t kMaxTermBytes = 64;
 
 bool IsTerminal(int fd) { return isatty(fd) == 1; }
 
-// A pipe, a file or a socket: what was put there is for the command. A
-// terminal is only on request, and /dev/null has nothing.
+// A pipe, a file or a socket: its content is for the command. A terminal is
+// only used on request, and /dev/null contains nothing.
 bool HasInput() {
   struct stat info = {};
   return fstat(STDIN_FILENO, &info) == 0 && !S_ISCHR(info.st_mode);
 }
 
-// What goes into the command's environment as TERM.
+// The value of TERM in the command's environment.
 std::string TerminalName(const std::string& term) {
   bool plain = !term.empty() && term.size() <= kMaxTermBytes;
   for (const char c : term) {
@@ -112,7 +112,7 @@ int SessionExecCommand(const std::string& address,
         "a shell needs a terminal as standard input and output; for a script "
         "use: sandglass session exec ID -- CMD"));
   }
-  // No other thread is there yet.
+  // There is no other thread yet.
   const char* term = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
   absl::StatusOr<v1::ExecSpec> spec =
       BuildExecSpec(options, term != nullptr ? term : "");

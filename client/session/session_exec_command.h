@@ -10,7 +10,8 @@
 
 namespace sandglass::client {
 
-// `sandglass session exec` and `shell`, and `attach`. Return what to exit with.
+// `sandglass session exec` and `shell`, and `attach`. They return the exit
+// code.
 int SessionExecCommand(const std::string& address,
                        const SessionExecOptions& options);
 int SessionAttachCommand(const std::string& address,
@@ -21,8 +22,9 @@ int Run(const Daemon& daemon, const SessionPsOptions& options);
 int Run(const Daemon& daemon, const SessionStopOptions& options);
 int Run(const Daemon& daemon, const SessionForkOptions& options);
 
-// What the options ask for, without the terminal's size and whether standard
-// input stays open. `term` is our own TERM, for a command with a terminal.
+// The spec that the options describe, without the terminal's size and without
+// whether standard input stays open. `term` is our own TERM, for a command with
+// a terminal.
 absl::StatusOr<v1::ExecSpec> BuildExecSpec(const SessionExecOptions& options,
                                            const std::string& term);
 

@@ -1,4 +1,4 @@
-// The commands of `sandglass session` that are about processes.
+// The commands of `sandglass session` that concern processes.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -224,7 +224,7 @@ void SessionCommandLine::AddFork() {
     if (!status.ok()) return status;
     taken.env = *std::move(pairs);
     if (!marks->empty()) taken.labels = *std::move(marks);
-    // The daemon's own bound; far more would be a large message for nothing.
+    // The daemon has its own bound; this one avoids a large message in vain.
     constexpr uint32_t kMostChildren = 64;
     if (taken.count > kMostChildren) {
       return Wrong(absl::StrCat("-n ", taken.count, ": at most ", kMostChildren,

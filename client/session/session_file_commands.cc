@@ -31,7 +31,7 @@ constexpr int kNamesPerPage = 10000;
 // Keeps a session that has names without end from filling our memory.
 constexpr int kMostNamePages = 100;
 
-// "-rw-r--r--".
+// The kind and the permission bits in the form of ls: "-rw-r--r--".
 std::string ModeText(const v1::FileInfo& info) {
   std::string text = "?";
   if (info.type() == v1::FILE_TYPE_REGULAR) text = "-";
@@ -73,7 +73,7 @@ grpc::Status CollectNames(const Daemon& daemon, const SessionLsOptions& options,
   return grpc::Status::OK;
 }
 
-// One file is listed as the only one of its directory.
+// A file is listed as if it were the only one in its directory.
 grpc::Status CollectFile(const Daemon& daemon, const SessionLsOptions& options,
                          v1::ListDirectoryResponse& all) {
   v1::StatFileRequest request;

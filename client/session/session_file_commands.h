@@ -10,15 +10,15 @@
 
 namespace sandglass::client {
 
-// `sandglass session ls`. Returns what to exit with.
+// `sandglass session ls`. Returns the exit code.
 int Run(const Daemon& daemon, const SessionLsOptions& options);
 
 // `sandglass session restore`.
 int SessionRestoreCommand(const std::string& address,
                           const SessionRestoreOptions& options);
 
-// What `ls` prints of these entries, as its options want it; times in the
-// local time zone. Made harmless for a terminal.
+// The output of `ls` for these entries and options; times are in the local time
+// zone. Harmless for a terminal.
 std::string EntriesText(const v1::ListDirectoryResponse& entries,
                         const SessionLsOptions& options);
 

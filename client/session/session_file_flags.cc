@@ -1,4 +1,4 @@
-// The commands of `sandglass session` that are about files.
+// The commands of `sandglass session` that concern files.
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -22,7 +22,7 @@
 namespace sandglass::client {
 namespace {
 
-// Opens what copying needs and does it by `copy`.
+// Sets up what copying needs and calls `copy`.
 template <typename Copy>
 int WithRemote(const std::string& address, const std::string& session_id,
                Copy copy) {

@@ -7,7 +7,7 @@
 
 namespace sandglass::client {
 
-// `sandglass session get`, `cat` and `snapshot`. Return what to exit with.
+// `sandglass session get`, `cat` and `snapshot`. They return the exit code.
 int SessionGetCommand(const std::string& address,
                       const SessionGetOptions& options);
 int SessionCatCommand(const std::string& address,

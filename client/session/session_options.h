@@ -41,10 +41,10 @@ struct SessionUpdateOptions {
   std::string session_id;
   std::optional<absl::Duration> idle_timeout;
   std::optional<absl::Duration> max_age;
-  std::optional<Pairs> labels;  // instead of the old ones
+  std::optional<Pairs> labels;  // replace the old ones
 };
 
-// Commands that take a session and say nothing more about it.
+// Commands whose only argument is a session.
 enum class SessionVerb { kPause, kResume };
 struct SessionVerbOptions {
   SessionVerb verb = SessionVerb::kPause;
@@ -59,28 +59,28 @@ struct KernelVerbOptions {
   std::string context;
 };
 
-// Either ids, or all with these labels.
+// Either some ids, or all sessions with these labels.
 struct SessionDeleteOptions {
   std::vector<std::string> session_ids;
   bool all = false;
   Pairs labels;
 };
 
-// `sandglass session run`; the session and its context are in `run`.
+// `sandglass session run`; `run` contains the session and its context.
 struct SessionRunOptions {
   RunOptions run;
 };
 
-// `sandglass session put`: files and directories here to the session. "-" is
-// standard input.
+// `sandglass session put`: copies files and directories from here to the
+// session. "-" is standard input.
 struct SessionPutOptions {
   std::string session_id;
   std::vector<std::string> local;
   std::string remote;
 };
 
-// `sandglass session get`: a file or directory of the session to here. "-" is
-// standard output.
+// `sandglass session get`: copies a file or directory from the session to here.
+// "-" is standard output.
 struct SessionGetOptions {
   std::string session_id;
   std::string remote;
@@ -100,8 +100,8 @@ struct SessionLsOptions {
   bool json = false;
 };
 
-// `sandglass session exec` and `shell`. Just one of argv and command is set,
-// for a shell maybe none.
+// `sandglass session exec` and `shell`. Exactly one of argv and command is set,
+// or neither for a shell.
 struct SessionExecOptions {
   std::string session_id;
   std::string exec_id;
@@ -141,7 +141,7 @@ struct SessionForkOptions {
   uint32_t count = 1;
   LimitOptions limits;
   Pairs env;
-  std::optional<Pairs> labels;  // instead of the parent's
+  std::optional<Pairs> labels;  // replace the parent's
   std::optional<absl::Duration> idle_timeout;
   std::optional<absl::Duration> max_age;
   bool json = false;
@@ -150,7 +150,7 @@ struct SessionForkOptions {
 struct SessionSnapshotOptions {
   std::string session_id;
   std::string path;                   // empty: /workspace
-  std::optional<std::string> output;  // none: standard output
+  std::optional<std::string> output;  // absent: standard output
 };
 
 struct SessionRestoreOptions {

@@ -32,7 +32,8 @@ namespace {
 // Files up to this size go many at a time.
 constexpr off_t kSmallUploadBytes = 256 * 1024;
 
-// What the user names may be a link to a directory; those below may not.
+// The path that the user names may be a link to a directory; those below it may
+// not.
 struct Directory {
   std::string local;
   std::string remote;
@@ -48,7 +49,7 @@ absl::StatusOr<std::vector<std::string>> SortedNames(const Directory& of) {
   if (entries == nullptr) return absl::ErrnoToStatus(errno, "cannot list it");
   fd.Release();
   std::vector<std::string> names;
-  // The stream is ours alone.
+  // Only we use this stream.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = readdir(entries.get())) {
     const std::string name = entry->d_name;
@@ -58,8 +59,8 @@ absl::StatusOr<std::vector<std::string>> SortedNames(const Directory& of) {
   return names;
 }
 
-// Copies what is here to one session. Trouble with one file is said and the
-// others go on; what ends the session or the connection ends it all.
+// Copies from here to one session. A failure with one file is reported, and the
+// others continue; one that ends the session or the connection ends everything.
 class Upload {
  public:
   Upload(const Daemon& daemon, const std::string& session_id,
@@ -89,7 +90,7 @@ class Upload {
   }
 
  private:
-  // `into` says that `remote` is a directory to put it in.
+  // `into` says that `remote` is a directory into which to put it.
   void Put(const std::string& local, const std::string& remote, bool into) {
     const std::string name = local == "-" ? "" : LastName(local);
     if (local == "-") {
@@ -192,7 +193,7 @@ class Upload {
     }
   }
 
-  // Sends the files that were collected.
+  // Sends the files that were collected so far.
   void Flush() {
     if (batch_.files_size() == 0) return;
     v1::UploadFilesResponse response;
@@ -223,7 +224,7 @@ class Upload {
   const RemoteFiles remote_;
   std::vector<Directory> pending_;
   v1::UploadFilesRequest batch_;
-  std::vector<std::string> locals_;  // of the batch
+  std::vector<std::string> locals_;  // of the files in the batch
   size_t batch_bytes_ = 0;
   int code_ = kExitOk;
   bool over_ = false;

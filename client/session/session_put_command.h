@@ -7,7 +7,7 @@
 
 namespace sandglass::client {
 
-// `sandglass session put`. Returns what to exit with.
+// `sandglass session put`. Returns the exit code.
 int SessionPutCommand(const std::string& address,
                       const SessionPutOptions& options);
 

@@ -20,8 +20,8 @@ int SessionRunCommand(const std::string& address,
   absl::StatusOr<ResultFiles> results =
       ResultFiles::Open(options.run.results_dir);
   if (!results.ok()) return Fail(results.status());
-  // ORDER: before the channel, whose threads inherit the signal mask; after
-  // the inputs, so that Ctrl-C ends a wait for standard input as usual.
+  // ORDER: before the channel, whose threads inherit the signal mask; after the
+  // inputs, so that Ctrl-C ends a wait for standard input in the usual way.
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());

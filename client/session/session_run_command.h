@@ -8,7 +8,7 @@
 namespace sandglass::client {
 
 // `sandglass session run`. Returns the exit code (see exit_codes.h). SIGPIPE
-// must be ignored, and no other thread may be there yet.
+// must be ignored, and there must be no other thread yet.
 int SessionRunCommand(const std::string& address,
                       const SessionRunOptions& options);
 

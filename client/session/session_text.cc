@@ -20,7 +20,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// "NOT_STARTED" behind its prefix as "not started".
+// Turns "NOT_STARTED" after its prefix into "not started".
 std::string Words(const std::string& name, absl::string_view prefix) {
   if (name.empty()) return "unknown";
   return absl::StrReplaceAll(
@@ -35,14 +35,14 @@ std::string StateWords(v1::KernelState state) {
   return Words(v1::KernelState_Name(state), "KERNEL_STATE_");
 }
 
-// A map's order is random; a table's should not be.
+// A map's order is random, but the table's shall not be.
 std::string LabelsText(const v1::Session& session) {
   const std::map<std::string, std::string> labels(session.labels().begin(),
                                                   session.labels().end());
   return absl::StrJoin(labels, ",", absl::PairFormatter("="));
 }
 
-// "busy,plot:idle": the default kernel has no name.
+// For example "busy,plot:idle": the default kernel has no name.
 std::string KernelsText(const v1::Session& session) {
   std::vector<std::string> kernels;
   for (const v1::KernelInfo& kernel : session.kernels()) {
@@ -53,7 +53,7 @@ std::string KernelsText(const v1::Session& session) {
   return kernels.empty() ? "-" : absl::StrJoin(kernels, ",");
 }
 
-// Clocks of two machines may differ: no time is negative.
+// The clocks of two machines may differ, so negative times become zero.
 std::string Between(absl::Time from, absl::Time to) {
   return FormatLongTime(std::max(to - from, absl::ZeroDuration()));
 }

@@ -8,15 +8,16 @@
 
 namespace sandglass::client {
 
-// What `session list` prints: a line a session. Like the others made harmless
-// for a terminal.
+// The output of `session list`: one line per session. Like the others, it is
+// harmless for a terminal.
 std::string SessionsText(const v1::ListSessionsResponse& sessions,
                          absl::Time now);
 
-// What `session info` prints.
+// The output of `session info`.
 std::string SessionText(const v1::Session& session, absl::Time now);
 
-// "in 29m58s unless it is used before"; "at once" when its time is over.
+// For example "in 29m58s unless it is used before"; "at once" when its time is
+// over.
 std::string ExpiryText(const v1::Session& session, absl::Time now);
 
 }  // namespace sandglass::client
