@@ -26,7 +26,7 @@ std::string CutLine(uint64_t cut, uint64_t total, absl::string_view where) {
                       where.empty() ? "" : "; ", where, " …]\n");
 }
 
-// A cut between two lines is better, when it doesn't cost much.
+// Cuts between two lines if that doesn't lose much.
 CleanPiece HeadOfLines(absl::string_view bytes, size_t room) {
   CleanPiece piece = CleanHead(bytes, room);
   const size_t end = bytes.substr(0, piece.taken).rfind('\n');
@@ -44,7 +44,7 @@ CleanPiece TailOfLines(absl::string_view bytes, size_t room) {
   return CleanTail(tail.substr(end + 1), room);
 }
 
-// All, or head and tail around a line about the rest.
+// Returns everything, or head and tail with a line about the rest between them.
 std::string Shown(const OutputCapture& output, size_t room,
                   absl::string_view where) {
   if (output.whole() && output.head().size() <= room) {
@@ -67,7 +67,7 @@ std::string Shown(const OutputCapture& output, size_t room,
   return text;
 }
 
-// What each of the parts gets of the room, so that small ones are whole.
+// Divides the room among the parts so that small ones stay whole.
 std::vector<size_t> Shares(const std::vector<size_t>& wanted, size_t room) {
   std::vector<size_t> order(wanted.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -90,7 +90,7 @@ void OutputCapture::Add(absl::string_view bytes) {
   head_.append(bytes.data(), fits);
   bytes.remove_prefix(fits);
   tail_.append(bytes.data(), bytes.size());
-  // Not with each piece: that would move the same bytes again and again.
+  // Not after each piece: that would move the same bytes again and again.
   if (tail_.size() > 2 * kTailBytes) {
     tail_.erase(0, tail_.size() - kTailBytes);
   }
@@ -154,7 +154,7 @@ std::string AnswerText::Render(size_t room, absl::string_view where) const {
   size_t fixed = text.size() + notes.size();
   std::vector<size_t> wanted;
   for (const Part& part : parts_) {
-    // And the ends of lines.
+    // Plus the line ends.
     fixed += LabelLine(part.label).size() + 1;
     size_t size = kUnbounded;
     if (part.output.whole() && part.output.head().size() <= room) {

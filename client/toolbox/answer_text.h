@@ -11,15 +11,15 @@
 
 namespace sandglass::client {
 
-// A program's output as it comes. Of very much only the beginning is kept, and
-// the end.
+// Collects a program's output as it arrives. Of a very long output only the
+// beginning and the end are kept.
 class OutputCapture {
  public:
   void Add(absl::string_view bytes);
 
-  // The first 16 MiB.
+  // The beginning of the output, at most 16 MiB.
   const std::string& head() const { return head_; }
-  // The last bytes; empty when head has all.
+  // The last bytes; empty when head() has everything.
   absl::string_view tail() const;
   uint64_t total() const { return total_; }
   bool whole() const { return total_ == head_.size(); }
@@ -30,26 +30,27 @@ class OutputCapture {
   uint64_t total_ = 0;
 };
 
-// The text of an answer: a verdict, what was printed, and notes. Bytes of any
-// kind go in.
+// The text of an answer: a verdict, what was printed, and notes. Its parts may
+// contain any bytes.
 class AnswerText {
  public:
   explicit AnswerText(std::string verdict) : verdict_(std::move(verdict)) {}
 
-  // What may be cut in its middle, under a label unless that is empty. Nothing
-  // is added when there is no text.
+  // Adds a part that may be cut in its middle, under a label unless that is
+  // empty. Adds nothing when there is no text.
   void Add(absl::string_view label, absl::string_view text);
   void Add(absl::string_view label, OutputCapture output);
-  // A line at the end, which stays.
+  // Adds a line at the end that is never cut.
   void Note(std::string line) { notes_.push_back(std::move(line)); }
 
   bool empty() const { return parts_.empty(); }
-  // Whether `room` bytes hold all of it.
+  // Whether everything fits into `room` bytes.
   bool Fits(size_t room) const;
-  // All that was printed, as bytes; of very long parts the beginning.
+  // Everything that was printed, as bytes; of very long parts only the
+  // beginning.
   std::string Printed() const;
-  // Valid UTF-8 of at most `room` bytes. `where` is what a cut says about the
-  // rest.
+  // The text as valid UTF-8 of at most `room` bytes. `where` is what a cut says
+  // about the rest.
   std::string Render(size_t room, absl::string_view where) const;
 
  private:

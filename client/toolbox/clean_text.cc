@@ -11,7 +11,7 @@ constexpr absl::string_view kNoUtf8 = "\xef\xbf\xbd";  // U+FFFD
 constexpr absl::string_view kNul = "\xe2\x90\x80";     // U+2400
 constexpr size_t kLongestCharacter = 4;
 
-// A character and how it is told.
+// A character and the text for it.
 struct Step {
   size_t bytes = 1;
   absl::string_view text;
@@ -63,7 +63,7 @@ CleanPiece CleanHead(absl::string_view bytes, size_t room) {
 }
 
 CleanPiece CleanTail(absl::string_view bytes, size_t room) {
-  // Text is never shorter than its bytes.
+  // The text is never shorter than the bytes.
   if (bytes.size() > room) {
     bytes.remove_prefix(bytes.size() - room);
     for (size_t i = 1; i < kLongestCharacter && !bytes.empty(); ++i) {

@@ -8,20 +8,21 @@
 
 namespace sandglass::client {
 
-// A piece of a program's bytes as text.
+// Some bytes of a program, converted to text.
 struct CleanPiece {
   std::string text;  // valid UTF-8 without NUL
-  size_t taken = 0;  // bytes that it stands for
+  size_t taken = 0;  // number of bytes that it represents
 };
 
-// The beginning of `bytes`, at most `room` bytes of text: each byte that is no
-// UTF-8 becomes U+FFFD, each NUL U+2400, all else stays.
+// Converts the beginning of `bytes`, giving at most `room` bytes of text: each
+// byte that isn't UTF-8 becomes U+FFFD, each NUL U+2400; everything else is
+// unchanged.
 CleanPiece CleanHead(absl::string_view bytes, size_t room);
 
-// The same of the end.
+// The same for the end of `bytes`.
 CleanPiece CleanTail(absl::string_view bytes, size_t room);
 
-// All of it.
+// The same for all of `bytes`.
 std::string CleanText(absl::string_view bytes);
 
 }  // namespace sandglass::client

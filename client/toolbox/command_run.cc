@@ -40,7 +40,7 @@ ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
   std::string exec_id;
   grpc::Status status;
   {
-    // Not over the saving of the output, which is a call of its own.
+    // Doesn't cover the saving of the output, which is a call of its own.
     const CallCancel::Scope scope(cancel, context);
     const auto stream = daemon.execs->Execute(&context);
     v1::ExecuteRequest first;

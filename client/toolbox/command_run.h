@@ -11,8 +11,8 @@
 
 namespace sandglass::client {
 
-// Runs a command of a sandbox to its end, its two streams in one. A timeout of
-// zero is none but the profile's.
+// Runs a command in a sandbox to its end, with its two streams merged. With a
+// timeout of zero, only the profile's limit applies.
 ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
                            v1::ExecSpec spec, absl::Duration timeout,
                            CallCancel& cancel, const ToolProgress& progress);

@@ -22,8 +22,8 @@ bool SandboxIsGone(absl::string_view reason) {
          reason == "SESSION_DELETED" || reason == "SESSION_DIED";
 }
 
-// What a model does about an error with this reason; empty when its message
-// says it.
+// What a model should do about an error with this reason; empty when its
+// message says so.
 absl::string_view AdviceFor(absl::string_view reason) {
   static constexpr std::array<std::array<absl::string_view, 2>, 10> kAdvice = {
       {{"SESSION_WITHOUT_KERNEL", "name the code's language"},

@@ -14,26 +14,28 @@
 // What the tools have in common.
 namespace sandglass::client {
 
-// For calls that may be a sandbox's first, which waits for its libraries'
-// install, and what a run may wait besides its own time.
+// The time limit for calls that may be the first of a sandbox, which wait for
+// its libraries' installation, and for what a run may wait in addition to its
+// own time.
 constexpr absl::Duration kToolPatience = absl::Minutes(15);
 
-// A failed call in words for a model: what was wrong and what to do next.
+// Describes a failed call to a model: what was wrong and what to do next.
 std::string CallErrorWords(const grpc::Status& status, const Daemon& daemon,
                            const CallCancel& cancel);
 ToolAnswer CallErrorAnswer(const grpc::Status& status, const Daemon& daemon,
                            const ToolBounds& bounds, const CallCancel& cancel);
 
-// Of an argument that can't be sent.
+// The answer for an argument that can't be sent.
 ToolAnswer BadArgument(const absl::Status& status);
 
-// Writes a file whole, with the directories on the way.
+// Writes a whole file, and makes the directories on the way.
 grpc::Status WriteWhole(const Daemon& daemon, const std::string& sandbox_id,
                         const std::string& path, absl::string_view content,
                         CallCancel& cancel);
 
-// The text within its bounds. What is cut is put into the sandbox whole, by
-// `name`, and the text says where; without a sandbox it says how to get less.
+// The text cut to its bounds. If it is cut, the whole text is saved in the
+// sandbox under `name`, and the returned text says where; without a sandbox it
+// says how to get less output.
 std::string BoundedText(const AnswerText& text, const Daemon& daemon,
                         const ToolBounds& bounds, const std::string& sandbox_id,
                         absl::string_view name, CallCancel& cancel);

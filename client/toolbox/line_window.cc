@@ -29,8 +29,8 @@ void LineWindow::Finish() {
 }
 
 void LineWindow::Take(absl::string_view bytes) {
-  // A line that has no room is not kept to its end; one byte more than there is
-  // room for shows that.
+  // A line that doesn't fit isn't kept to its end; one byte more than there is
+  // room for is enough to notice that.
   const size_t fits = std::min(bytes.size(), room_ + 1 - pending_.size());
   pending_.append(bytes.data(), fits);
   pending_cut_ += bytes.size() - fits;

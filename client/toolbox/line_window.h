@@ -9,42 +9,42 @@
 
 namespace sandglass::client {
 
-// Some lines of a file that comes piece by piece, and how many it has. Takes
-// memory for the lines that are wanted alone.
+// Selects some lines of a file that arrives in pieces, and counts all lines.
+// Only the selected lines take memory.
 class LineWindow {
  public:
-  // From line `first` (the first is 1) at most `lines` (0: no bound of their
-  // own), whole ones, of `room` bytes together as CleanText has them. Of a line
-  // that has no room by itself the beginning is taken.
+  // Selects whole lines from line `first` on (the first line is 1): at most
+  // `lines` (0: no limit), and at most `room` bytes together, after CleanText.
+  // If already the first of them has no room, its beginning is taken.
   LineWindow(uint64_t first, uint64_t lines, size_t room);
 
   void Feed(absl::string_view bytes);
-  // At the file's end: a line without its newline counts.
+  // Call at the end of the file: a last line without a newline counts too.
   void Finish();
 
-  // What was taken, as text.
+  // The selected lines, as text.
   const std::string& text() const { return text_; }
-  // The first line and one past the last that were taken.
+  // The first selected line, and one past the last.
   uint64_t begin() const { return first_; }
   uint64_t end() const { return next_; }
-  // Lines so far.
+  // The number of lines so far.
   uint64_t total() const { return line_ - 1; }
-  // Bytes that are missing of the last line taken.
+  // How many bytes are missing from the last selected line.
   uint64_t cut_bytes() const { return cut_bytes_; }
   bool full() const { return full_; }
 
  private:
-  // Takes a line, or the part of one that there is.
+  // Adds a line, or the part of one that has arrived.
   void Take(absl::string_view bytes);
   void EndLine();
 
   const uint64_t first_;
   const uint64_t lines_;
   const size_t room_;
-  uint64_t line_ = 1;        // that the next byte is in
+  uint64_t line_ = 1;        // the line of the next byte
   bool line_begun_ = false;  // it has bytes
   uint64_t next_;
-  std::string pending_;  // the line that is being taken
+  std::string pending_;  // the line that is being added
   uint64_t pending_cut_ = 0;
   std::string text_;
   uint64_t cut_bytes_ = 0;

@@ -1,4 +1,5 @@
-// Toolbox::ReadFile: text by lines, images as such, all else by kind.
+// Toolbox::ReadFile: returns text by lines, images as images, and the kind of
+// anything else.
 
 #include <algorithm>
 #include <array>
@@ -18,11 +19,11 @@
 namespace sandglass::client {
 namespace {
 
-// What the line about the rest takes.
+// Reserved for the line about the rest.
 constexpr size_t kFooterBytes = 400;
-// Lines behind those that are shown are counted as far as this.
+// How far lines after the shown ones are counted.
 constexpr uint64_t kMostCountedBytes = uint64_t{64} << 20;
-// Where binary files show a NUL.
+// A binary file usually has a NUL within this many bytes.
 constexpr size_t kLookedAtBytes = 8 << 10;
 
 struct Kind {
@@ -30,7 +31,7 @@ struct Kind {
   absl::string_view name;
 };
 
-// Empty for text.
+// The kind of a binary file; empty for text.
 std::string BinaryKindOf(absl::string_view bytes) {
   static constexpr std::array<Kind, 11> kKinds = {
       {{"%PDF-", "PDF document"},
@@ -49,7 +50,7 @@ std::string BinaryKindOf(absl::string_view bytes) {
        {"\x93NUMPY", "NumPy array"},
        {"RIFF", "RIFF data (WebP, WAV or AVI)"}}};
   const absl::string_view looked_at = bytes.substr(0, kLookedAtBytes);
-  // Texts may begin with some of these.
+  // Some of these signatures could also be the beginning of a text.
   const bool has_nul = looked_at.find('\0') != absl::string_view::npos;
   const bool odd = FindInvalidUtf8(looked_at) < looked_at.size() / 2;
   for (const Kind& kind : kKinds) {
@@ -60,7 +61,7 @@ std::string BinaryKindOf(absl::string_view bytes) {
   return has_nul ? "binary data" : "";
 }
 
-// What a file turns out to be while it is read.
+// Finds out while reading what kind of file it is.
 class Reader {
  public:
   Reader(const ToolBounds& bounds, uint64_t first, uint64_t lines)
@@ -70,7 +71,7 @@ class Reader {
   }
 
   void Size(uint64_t size) { size_ = size; }
-  // False when no more is wanted.
+  // Returns false when no more is needed.
   bool Take(absl::string_view bytes) {
     if (read_ == 0) {
       image_ = ImageTypeOf(bytes);
@@ -169,7 +170,7 @@ ToolAnswer Toolbox::ReadFile(const std::string& sandbox_id,
   bool wanted = true;
   while (stream->Read(&response)) {
     if (response.has_info()) reader.Size(response.info().size());
-    // The rest is only drained: Finish needs the stream's end.
+    // The rest is read and dropped, because Finish needs the stream's end.
     if (!wanted || response.data().empty()) continue;
     wanted = reader.Take(response.data());
     if (!wanted) context.TryCancel();

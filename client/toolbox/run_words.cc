@@ -67,7 +67,7 @@ bool HasRun(const v1::RunCodeResponse& run) {
          run.outcome() != v1::OUTCOME_DENIED;
 }
 
-// "main.py:3:1: deny no-sockets: … (2 times)".
+// A text such as "main.py:3:1: deny no-sockets: … (2 times)".
 std::string FindingWords(const v1::Finding& finding) {
   std::string words;
   if (finding.line() > 0) {
@@ -128,7 +128,7 @@ const std::string* BestText(const v1::RichResult& result) {
   return nullptr;
 }
 
-// Says whether the image goes along.
+// Says whether the image is part of the answer.
 std::string TakeImage(std::string type, const std::string& bytes,
                       const ToolBounds& bounds,
                       std::vector<ToolImage>& images) {
@@ -150,7 +150,7 @@ std::string ResultText(const v1::RichResult& result, const ToolBounds& bounds,
   std::string text = plain == nullptr ? "" : *plain;
   for (const v1::MimeData& data : result.data()) {
     const bool image = absl::StartsWith(data.mime_type(), "image/");
-    // Other forms of what is there as text would only repeat it.
+    // Other forms of what is already there as text would only repeat it.
     if (!image && plain != nullptr) continue;
     if (!text.empty() && text.back() != '\n') text += '\n';
     absl::StrAppend(
@@ -206,7 +206,7 @@ std::string VerdictWords(const v1::RunCodeResponse& run) {
 void AddNotes(const v1::RunCodeResponse& run, AnswerText& text) {
   v1::RunCodeResponse told;
   *told.mutable_evidence() = run.evidence();
-  // What an answer leaves out of the output came in the stream.
+  // The output that an answer omits was received in the stream.
   for (const v1::Hint& hint : run.hints()) {
     if (hint.id() != "output-truncated") *told.add_hints() = hint;
   }
@@ -251,7 +251,7 @@ void AddFiles(const v1::RunCodeResponse& run, const ToolBounds& bounds,
               AnswerText& text, std::vector<ToolImage>& images) {
   std::string names;
   for (const v1::OutputFile& file : run.files()) {
-    // A pattern that nothing matches, or a file that went meanwhile.
+    // A pattern that matched nothing, or a file that has gone meanwhile.
     if (file.error() == v1::FILE_ERROR_NOT_FOUND) continue;
     absl::StrAppend(&names, VisibleText(file.path()), ": ");
     if (file.error() != v1::FILE_ERROR_UNSPECIFIED) {

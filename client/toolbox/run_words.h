@@ -13,27 +13,30 @@
 
 namespace sandglass::client {
 
-// "exit 1 after 0.41 s, peak 38 MiB", "stopped: memory limit after 0.2 s: …".
+// The verdict in a few words, for example "exit 1 after 0.41 s, peak 38 MiB" or
+// "stopped: memory limit after 0.2 s: …".
 std::string VerdictWords(const v1::RunCodeResponse& run);
 
-// Lines of what else a model should know of a run: what was left, lost, found,
-// refused, redacted, and hints.
+// Adds lines for what else a model should know about a run: what was left over,
+// lost, found, refused or redacted, and hints.
 void AddNotes(const v1::RunCodeResponse& run, AnswerText& text);
 
-// An error that ended a cell, and its values and displays: texts go to `text`,
-// images to `images` as far as the bounds allow.
+// Adds the error that ended a cell, its values and its displays: texts to
+// `text`, images to `images` as far as the bounds allow.
 void AddResults(const v1::RunCodeResponse& run, const ToolBounds& bounds,
                 AnswerText& text, std::vector<ToolImage>& images);
 
-// Files that came back: images go to `images`, all are named.
+// Adds the files that came back: images to `images`, and the names of all to
+// `text`.
 void AddFiles(const v1::RunCodeResponse& run, const ToolBounds& bounds,
               AnswerText& text, std::vector<ToolImage>& images);
 
-// A command's end with all that is told of a run.
+// Converts a command's end to that of a run, with everything that a run has
+// too.
 v1::RunCodeResponse RunOf(const v1::ExecEnd& end);
 
-// The type of an image that models can see, by its first bytes: PNG, JPEG or
-// GIF; else empty.
+// The type of an image that models can see, recognised by its first bytes: PNG,
+// JPEG or GIF; otherwise empty.
 std::string ImageTypeOf(absl::string_view bytes);
 
 }  // namespace sandglass::client

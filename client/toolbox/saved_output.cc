@@ -28,7 +28,7 @@ std::string FileName(absl::string_view name) {
   return absl::StrCat(file, ".txt");
 }
 
-// Those there are, the oldest first; none when they can't be listed.
+// The files saved before, the oldest first; empty when they can't be listed.
 std::vector<v1::FileInfo> Earlier(const Daemon& daemon,
                                   const std::string& sandbox_id,
                                   CallCancel& cancel) {
@@ -50,7 +50,7 @@ std::vector<v1::FileInfo> Earlier(const Daemon& daemon,
   return files;
 }
 
-// One that can't be removed stays: the disk's own limit is the last word.
+// A file that can't be removed stays: in the end the disk's own limit applies.
 void MakeRoom(const Daemon& daemon, const std::string& sandbox_id,
               uint64_t bytes, CallCancel& cancel) {
   const std::vector<v1::FileInfo> files = Earlier(daemon, sandbox_id, cancel);

@@ -10,9 +10,10 @@
 
 namespace sandglass::client {
 
-// Puts output that a model gets only parts of into a file of its sandbox, named
-// after `name`. A sandbox's files are part of its memory: together these have
-// 16 MiB at most, and the oldest go first. Returns the file's path.
+// Saves output of which a model only gets parts in a file in its sandbox, named
+// after `name`. A sandbox's files are part of its memory, so these files may
+// have at most 16 MiB together, and the oldest are removed first. Returns the
+// file's path.
 absl::StatusOr<std::string> SaveOutput(const Daemon& daemon,
                                        const std::string& sandbox_id,
                                        absl::string_view name,

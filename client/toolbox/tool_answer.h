@@ -9,22 +9,22 @@ namespace sandglass::client {
 // A picture that a program made.
 struct ToolImage {
   std::string mime_type;  // "image/png" and the like
-  std::string bytes;      // as they are, not base64
+  std::string bytes;      // raw, not base64
 };
 
-// What a tool gives a model. The text carries all that matters: the verdict
-// first, then output; it is valid UTF-8 and within the bounds that were asked
-// for.
+// A tool's answer to a model. The text contains everything that matters, first
+// the verdict, then output; it is valid UTF-8 and within the requested bounds.
 struct ToolAnswer {
   std::string text;
   std::vector<ToolImage> images;
-  // The call itself failed, or the program did; the text says which.
+  // Either the call itself or the program failed; the text says which.
   bool is_error = false;
-  // There is no such sandbox any more.
+  // The sandbox doesn't exist any more.
   bool sandbox_gone = false;
-  // The connection to the daemon broke; it takes another (OpenDaemon).
+  // The connection to the daemon broke; a new one is needed (OpenDaemon).
   bool daemon_gone = false;
-  // The run waits for a person: the id to give RunCode after it is granted.
+  // The run waits for a person's approval: pass this id to RunCode once it is
+  // granted.
   std::string approval_id;
 };
 

@@ -6,8 +6,9 @@
 
 namespace sandglass::client {
 
-// Hears what a program prints, and the progress of an install, as it comes.
-// Raw bytes; not for terminals as they are. May be empty.
+// Called with what a program prints, and with the progress of an installation,
+// as it arrives. These are raw bytes that aren't safe for terminals. May be
+// empty.
 using ToolProgress = std::function<void(std::string_view bytes)>;
 
 }  // namespace sandglass::client

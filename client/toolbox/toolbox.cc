@@ -45,7 +45,8 @@ v1::CreateSessionRequest SessionRequestOf(const SandboxOptions& options) {
   return request;
 }
 
-// "python: Python 3.11.2; in a sandbox variables stay from run to run".
+// A line such as "python: Python 3.11.2; in a sandbox variables stay from run
+// to run".
 std::string LanguageLine(const v1::LanguageInfo& language) {
   if (!language.available()) {
     return VisibleText(absl::StrCat(

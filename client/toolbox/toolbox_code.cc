@@ -14,7 +14,7 @@
 namespace sandglass::client {
 namespace {
 
-// What a run left, as far as the call came.
+// What is known about a run at the end of its call.
 struct RunEnd {
   grpc::Status status;
   std::optional<v1::RunCodeResponse> run;
@@ -50,7 +50,7 @@ v1::RunCodeRequest RunRequestOf(const CodeCall& call) {
   for (const std::string& library : call.libraries) {
     request.add_libraries(library);
   }
-  // Nobody can look for the figures of a jail that is gone.
+  // The jail is gone afterwards, so figures have to be fetched now.
   for (const char* pattern : {"*.png", "*.jpg", "*.jpeg", "*.gif"}) {
     request.add_fetch(pattern);
   }
@@ -75,7 +75,8 @@ RunEnd Stream(const Daemon& daemon, const CodeCall& call, CallCancel& cancel,
               const ToolProgress& progress) {
   RunEnd end;
   grpc::ClientContext context;
-  // Without a time of its own the profile's holds, and Cancel ends the rest.
+  // Without a timeout of the call the profile's limit applies, and Cancel ends
+  // the rest.
   if (call.timeout > absl::ZeroDuration()) {
     SetDeadline(context, call.timeout + kToolPatience);
   }
@@ -103,7 +104,7 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
   answer.is_error = run.outcome() != v1::OUTCOME_OK;
   if (run.has_approval()) answer.approval_id = run.approval().approval_id();
   AnswerText text(VerdictWords(run));
-  // A compiler's words belong there only when they are the answer.
+  // A compiler's output is only included if it is the answer.
   if (run.has_compile() && run.compile().outcome() != v1::OUTCOME_OK) {
     text.Add("compiler", absl::StrCat(run.compile().stdout().data(),
                                       run.compile().stderr().data()));

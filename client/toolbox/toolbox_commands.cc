@@ -12,10 +12,10 @@
 namespace sandglass::client {
 namespace {
 
-// How long a command that was started is looked at: most mistakes show.
+// How long a command is watched after its start: most mistakes show up by then.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(300);
 constexpr absl::Duration kLongestWait = absl::Minutes(10);
-// What a stop takes besides the daemon's 5 s of grace.
+// How long a stop may take beyond the daemon's 5 s of grace.
 constexpr absl::Duration kStopPatience = absl::Minutes(2);
 
 absl::Status CheckCommandCall(const CommandCall& call) {
@@ -43,7 +43,7 @@ v1::ExecSpec SpecOf(const CommandCall& call) {
   return spec;
 }
 
-// What there is of a command: whether it still runs, and what came since.
+// A command's present state: whether it still runs, and its new output.
 ToolAnswer SnapshotAnswer(const v1::ExecSnapshot& snapshot,
                           absl::string_view begun, const Daemon& daemon,
                           const ToolBounds& bounds,

@@ -9,7 +9,7 @@ namespace sandglass::client {
 namespace {
 
 constexpr uint64_t kMostEntries = 500;
-// How many are counted that are not shown.
+// The most entries that are counted without being shown.
 constexpr uint64_t kMostCounted = 100'000;
 
 absl::Status CheckPath(const std::string& sandbox_id, const std::string& path) {
@@ -22,7 +22,7 @@ std::string Times(uint64_t count, absl::string_view what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-// "src/", "main.py  1.2 KiB", "latest -> run-3".
+// A line such as "src/", "main.py  1.2 KiB", "latest -> run-3".
 std::string EntryLine(const v1::FileInfo& entry) {
   const std::string name = VisibleText(entry.path());
   switch (entry.type()) {
