@@ -12,17 +12,17 @@
 namespace sandglass::client {
 namespace {
 
-// The other screen, empty; no cursor; and a line that is too long all the same
-// goes nowhere.
+// Switches to the empty alternate screen, hides the cursor, and makes a line
+// that is too long nevertheless be cut off.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 constexpr char kLeave[] = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-// Between these two a terminal shows nothing half done, if it knows them.
+// If a terminal knows these two, it shows nothing half finished between them.
 constexpr char kBegin[] = "\x1b[?2026h\x1b[H";
 constexpr char kEnd[] = "\x1b[?2026l";
 constexpr char kClearLine[] = "\x1b[K";
 constexpr char kClearBelow[] = "\x1b[J";
 
-// Long enough for a terminal that is only slow.
+// Long enough for a terminal that is merely slow.
 constexpr int kLeavePatienceMs = 100;
 
 absl::string_view StyleOf(ScreenLine::Look look) {
@@ -43,7 +43,8 @@ std::string DrawnText(const std::vector<ScreenLine>& lines) {
   std::string text = kBegin;
   for (size_t i = 0; i < lines.size(); ++i) {
     const absl::string_view style = StyleOf(lines[i].look);
-    // Over what is there, rather than after clearing it, which would flicker.
+    // Overwrites what is there rather than clearing it first, which would
+    // flicker.
     absl::StrAppend(&text, i == 0 ? "" : "\r\n", style, lines[i].text,
                     style.empty() ? "" : "\x1b[0m", kClearLine);
   }
@@ -61,7 +62,7 @@ absl::StatusOr<std::unique_ptr<FullScreen>> FullScreen::Enter(int in, int out) {
 }
 
 ScreenSize FullScreen::Size() const {
-  // Some terminals don't tell.
+  // Some terminals don't report their size.
   constexpr ScreenSize kUsual = {24, 80};
   const v1::TerminalSize size = SizeOf(out_);
   return {size.rows() > 0 ? size.rows() : kUsual.rows,
@@ -74,8 +75,8 @@ int FullScreen::Draw(const std::vector<ScreenLine>& lines) const {
 
 void FullScreen::Restore() {
   if (restored_.exchange(true)) return;
-  // ORDER: keys first, for a terminal that takes no output keeps us from the
-  // rest.
+  // ORDER: the keys first, because a terminal that accepts no output would keep
+  // us from the rest.
   keys_->Restore();
   pollfd poller = {out_, POLLOUT, 0};
   if (poll(&poller, 1, kLeavePatienceMs) > 0) WriteAll(out_, kLeave);

@@ -13,11 +13,11 @@
 
 namespace sandglass::client {
 
-// A terminal's other screen, where nothing scrolls away what was there before,
-// with keys handed out as they are typed. All as it was when this goes away.
+// A terminal's alternate screen, on which nothing scrolls away what was there
+// before, with keys read as they are typed. The destructor restores everything.
 class FullScreen {
  public:
-  // Terminals, which are borrowed.
+  // `in` and `out` are terminals, and are borrowed.
   static absl::StatusOr<std::unique_ptr<FullScreen>> Enter(int in, int out);
   ~FullScreen() { Restore(); }
   FullScreen(const FullScreen&) = delete;
@@ -25,11 +25,11 @@ class FullScreen {
 
   ScreenSize Size() const;
 
-  // Puts lines in the place of those that are there; they fit. Returns 0 or an
+  // Replaces the lines on the screen by these, which fit. Returns 0 or an
   // errno.
   int Draw(const std::vector<ScreenLine>& lines) const;
 
-  // Once, from any thread.
+  // May be called from any thread; only the first call has an effect.
   void Restore();
 
  private:

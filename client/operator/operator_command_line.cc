@@ -13,7 +13,7 @@
 namespace sandglass::client {
 namespace {
 
-// Faster would be a load of its own.
+// A shorter interval would itself be a load.
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
 
 constexpr char kTopHelp[] = R"text(

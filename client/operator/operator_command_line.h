@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "client/operator/operator_options.h"
 
-// The name is the library's.
+// The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
@@ -22,9 +22,9 @@ class OperatorCommandLine {
   OperatorCommandLine(const OperatorCommandLine&) = delete;
   OperatorCommandLine& operator=(const OperatorCommandLine&) = delete;
 
-  // All once the parser is through.
+  // Call these only after parsing.
   bool parsed() const;
-  // For example "top ".
+  // The command as it is typed, with a space after it, for example "top ".
   std::string Path() const;
   absl::StatusOr<OperatorOptions> Take() const;
 

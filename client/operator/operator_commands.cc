@@ -74,7 +74,7 @@ struct Run {
     const grpc::Status called =
         daemon->operators->GetStatus(&context, v1::GetStatusRequest(), &status);
     if (!called.ok()) return FailCall(called, *daemon);
-    // Of a pipe the reader breaks the lines.
+    // For a pipe, the reader breaks the lines.
     const size_t width = SizeOf(STDOUT_FILENO).columns();
     const int printed = options.json ? PrintMessage(status)
                                      : PrintText(StatusText(status, width));

@@ -8,7 +8,7 @@
 namespace sandglass::client {
 
 // `sandglass status`, `top` and `usage`; returns the exit code. SIGPIPE must be
-// ignored, and no other thread may be there yet.
+// ignored, and there must be no other thread yet.
 int OperatorCommand(const std::string& address, const OperatorOptions& options);
 
 }  // namespace sandglass::client

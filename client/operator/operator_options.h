@@ -24,8 +24,8 @@ struct UsageOptions {
   UsageBy by = UsageBy::kCaller;
   std::string caller;  // empty: all
   bool json = false;
-  // Of an audit log, its directory or a file of it, instead of the daemon's
-  // own sums. Only then the two times.
+  // An audit log, as its directory or a file of it, to use instead of the
+  // daemon's own sums. The two times are only allowed with it.
   std::optional<std::string> audit;
   std::optional<absl::Time> since;  // at this time or later
   std::optional<absl::Time> until;  // before it

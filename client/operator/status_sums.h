@@ -10,20 +10,20 @@
 
 namespace sandglass::client {
 
-// Sums over what a daemon says of itself. Names in them are as the daemon sent
-// them.
+// Sums over what a daemon reports about itself. They contain names as the
+// daemon sent them.
 
-// Names with how often they were there, most often first.
+// Names with the number of their occurrences, the most frequent first.
 using Counts = std::vector<std::pair<std::string, uint64_t>>;
 
 Counts RunsByOutcome(const v1::GetStatusResponse& status);
 Counts RunsByLanguage(const v1::GetStatusResponse& status);
-// By reason, or the gRPC code where there is none.
+// Errors by reason, or by gRPC code if there is no reason.
 Counts ErrorsByReason(const v1::GetStatusResponse& status);
 
 uint64_t SumOf(const Counts& counts);
 
-// Pools of one kind, of all profiles together.
+// The sum of the pools of one kind over all profiles.
 struct PoolSum {
   std::string kind;
   uint64_t ready = 0;
@@ -32,7 +32,7 @@ struct PoolSum {
   uint64_t misses = 0;
   uint64_t fill_failures = 0;
 };
-// By kind.
+// The sums of the pools, one for each kind.
 std::vector<PoolSum> PoolByKind(const v1::GetStatusResponse& status);
 
 }  // namespace sandglass::client

@@ -16,18 +16,18 @@
 namespace sandglass::client {
 namespace {
 
-// Of counts that are too many for a screen.
+// How many counts are shown if there are too many for a screen.
 constexpr size_t kShownCounts = 6;
 
-// What stands before a row, and what it says.
+// The label of a row, and its text.
 struct Row {
   std::string label;
   std::string text;
 };
 using Rows = std::vector<Row>;
 
-// Labels in a column of their own, or above their text where there is no room
-// beside them.
+// Puts labels in a column of their own, or above their text if there is no room
+// beside it.
 std::string Block(absl::string_view title, const Rows& rows, size_t width) {
   constexpr size_t kIndent = 2;
   constexpr size_t kLeastText = 24;
@@ -63,7 +63,7 @@ std::string Counted(uint64_t count, absl::string_view what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-// "12 OK, 3 TIMEOUT".
+// A text such as "12 OK, 3 TIMEOUT".
 std::string CountsText(const Counts& counts) {
   std::vector<std::string> parts;
   const size_t shown = std::min(counts.size(), kShownCounts);
@@ -84,7 +84,7 @@ std::string Names(
     const google::protobuf::RepeatedPtrField<std::string>& names) {
   std::vector<std::string> visible;
   for (const std::string& name : names) {
-    // All are of the same package.
+    // All of them are in the same package.
     visible.push_back(VisibleText(absl::StripPrefix(name, "sandglass.v1.")));
   }
   return absl::StrJoin(visible, ", ");

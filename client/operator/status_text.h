@@ -8,9 +8,9 @@
 
 namespace sandglass::client {
 
-// What `sandglass status` prints, made harmless for a terminal: whether the
-// daemon is ready and what it lacks, then the rest of one screen. Lines have at
-// most `width` places; 0: any number.
+// The output of `sandglass status`, harmless for a terminal: whether the daemon
+// is ready and what it lacks, then the rest of one screen. Lines have at most
+// `width` columns; 0: no limit.
 std::string StatusText(const v1::GetStatusResponse& status, size_t width);
 
 }  // namespace sandglass::client

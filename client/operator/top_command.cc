@@ -33,11 +33,11 @@ namespace {
 constexpr char kCtrlC = 0x03;
 constexpr char kCtrlD = 0x04;
 
-// How long the loop has to leave the screen when a signal came. It may be stuck
-// in a write that nobody reads.
+// How long the loop has to leave the screen after a signal. It may be stuck in
+// a write that nobody reads.
 constexpr absl::Duration kLeavePatience = absl::Seconds(1);
 
-// Signals, for the loop below.
+// Receives signals for the loop below.
 class Signals {
  public:
   Signals() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -52,16 +52,16 @@ class Signals {
     return absl::OkStatus();
   }
 
-  // Readable once a signal came.
+  // Readable once a signal was received.
   int wake_fd() const { return wake_.get(); }
   void Clear() const {
     uint64_t count = 0;
     if (read(wake_.get(), &count, sizeof(count)) < 0) return;
   }
-  // The first one that is to end us; 0: none came.
+  // The first signal that is to end us; 0: there was none.
   int first() const { return first_.load(); }
 
-  // A screen that is left in any case, until Left.
+  // Registers a screen that has to be left in any case, until Left is called.
   void Entered(FullScreen& screen) {
     const absl::MutexLock lock(&mutex_);
     screen_ = &screen;
@@ -75,7 +75,7 @@ class Signals {
  private:
   void Wake() const {
     const uint64_t one = 1;
-    // An eventfd that is full is readable all the same.
+    // A full eventfd is readable too.
     if (write(wake_.get(), &one, sizeof(one)) < 0) return;
   }
 
@@ -96,11 +96,11 @@ class Signals {
   absl::Mutex mutex_;
   bool left_ ABSL_GUARDED_BY(mutex_) = false;
   FullScreen* screen_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  // Last: its thread uses all the others.
+  // Last, because its thread uses all other members.
   std::unique_ptr<SignalListener> listener_;
 };
 
-// What is on the screen.
+// What is shown on the screen.
 class View {
  public:
   void Take(TopLook look) {
@@ -134,7 +134,7 @@ class View {
   absl::Time since_;
 };
 
-// Waits for the next look; none when a signal came first.
+// Waits for the next result; nullopt when a signal came first.
 std::optional<TopLook> NextLook(TopPoller& poller, const Signals& signals) {
   for (;;) {
     pollfd pollers[] = {{poller.wake_fd(), POLLIN, 0},
@@ -146,7 +146,7 @@ std::optional<TopLook> NextLook(TopPoller& poller, const Signals& signals) {
   }
 }
 
-// What the keys that were typed say to exit with; none: to go on.
+// The exit code that the typed keys ask for; nullopt: go on.
 std::optional<int> CodeOfKeys(int fd) {
   std::array<char, 64> keys = {};
   const ssize_t got = read(fd, keys.data(), keys.size());
@@ -160,7 +160,7 @@ std::optional<int> CodeOfKeys(int fd) {
   return std::nullopt;
 }
 
-// Draws what comes until it is to end.
+// Draws results until it is time to end.
 int Watch(View& view, TopPoller& poller, const Signals& signals,
           const FullScreen& screen) {
   for (;;) {
@@ -204,7 +204,7 @@ int TopCommand(const std::string& address, const TopOptions& options) {
   }
   TopPoller poller(address, options.interval);
   View view;
-  // Rates are told from two looks.
+  // Rates need two results.
   for (int i = live ? 1 : 2; i > 0; --i) {
     std::optional<TopLook> look = NextLook(poller, signals);
     if (!look) {

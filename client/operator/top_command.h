@@ -7,9 +7,9 @@
 
 namespace sandglass::client {
 
-// `sandglass top`. Returns the exit code: kExitOk when it was left by its key,
-// 128 + the number of a signal, Ctrl-C as SIGINT, and kExitError when there was
-// no daemon to begin with. No other thread may be there yet.
+// `sandglass top`. Returns the exit code: kExitOk when the user left it by its
+// key, 128 + the number of a signal (for Ctrl-C that of SIGINT), and kExitError
+// when there was no daemon at the start. There must be no other thread yet.
 int TopCommand(const std::string& address, const TopOptions& options);
 
 }  // namespace sandglass::client

@@ -13,7 +13,7 @@
 namespace sandglass::client {
 namespace {
 
-// A daemon that is stopped must not look as if all went on.
+// A daemon that was stopped must not look as if it went on.
 constexpr absl::Duration kPatience = absl::Seconds(3);
 constexpr int kMostActive = 200;
 constexpr int kMostEnded = 50;
@@ -101,7 +101,7 @@ void TopPoller::Work() {
     const absl::MutexLock lock(&mutex_);
     newest_ = std::move(look);
     const uint64_t one = 1;
-    // An eventfd that is full is readable all the same.
+    // A full eventfd is readable too.
     if (write(wake_.get(), &one, sizeof(one)) < 0) {
     }
     mutex_.AwaitWithTimeout(absl::Condition(&ending_), interval_);

@@ -16,27 +16,27 @@
 
 namespace sandglass::client {
 
-// One look at the daemon.
+// The result of asking the daemon once.
 struct TopLook {
   std::shared_ptr<const TopSnapshot> snapshot;  // null: there is none
-  // What went wrong, in words, with further lines of advice; empty: nothing.
+  // What went wrong, possibly with further lines of advice; empty: nothing.
   std::string trouble;
 };
 
-// Looks at a daemon again and again, on a thread of its own. Where the daemon
-// goes away it connects anew with each look.
+// Asks a daemon again and again, on a thread of its own. If the daemon has gone
+// away, it connects anew each time.
 class TopPoller {
  public:
   TopPoller(std::string address, absl::Duration interval);
-  // Ends the call under way.
+  // Ends the call in progress.
   ~TopPoller();
   TopPoller(const TopPoller&) = delete;
   TopPoller& operator=(const TopPoller&) = delete;
 
-  // Readable once there is a look that was not taken.
+  // Readable once there is a result that was not taken yet.
   int wake_fd() const { return wake_.get(); }
 
-  // The newest look; none when it was taken before.
+  // The newest result; nullopt when it was taken before.
   std::optional<TopLook> Take() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -50,7 +50,7 @@ class TopPoller {
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<TopLook> newest_ ABSL_GUARDED_BY(mutex_);
-  // Last: it uses all the others.
+  // Last, because it uses all other members.
   std::thread thread_;
 };
 

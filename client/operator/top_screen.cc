@@ -23,18 +23,18 @@ using Lines = std::vector<ScreenLine>;
 
 constexpr size_t kEndless = std::numeric_limits<size_t>::max();
 constexpr int kShownConditions = 3;
-// A name that a caller chose leaves room for the other columns.
+// Limits names that callers chose, so that there is room for the other columns.
 constexpr size_t kMostCell = 32;
 
-// A column of a table. Where there is no room for all, those with the highest
-// rank are left out first.
+// A column of a table. If there is no room for all columns, those with the
+// highest rank are left out first.
 struct Column {
   std::string title;
   int rank;
   std::vector<std::string> cells;
 };
 
-// A title and its rows, each as wide as fits.
+// A title and the rows, each as wide as fits.
 Lines Table(std::vector<Column> columns, size_t width) {
   std::vector<size_t> widths;
   const auto total = [&] {
@@ -73,7 +73,7 @@ std::string Cell(absl::string_view text) {
   return text.empty() ? "-" : FitTo(VisibleText(text), kMostCell);
 }
 
-// How often a second something was counted; "-" where that can't be said.
+// How many times per second something was counted; "-" when that is unknown.
 std::string Rate(uint64_t before, uint64_t now, absl::Duration between) {
   if (between <= absl::ZeroDuration() || now < before) return "-";
   const double rate =
@@ -82,12 +82,12 @@ std::string Rate(uint64_t before, uint64_t now, absl::Duration between) {
                    : absl::StrFormat("%.0f/s", rate);
 }
 
-// Short facts, as many in a line as fit.
+// Short facts, as many per line as fit.
 std::vector<std::string> Facts(const TopSnapshot* before,
                                const TopSnapshot& now) {
   const v1::GetStatusResponse& status = now.status;
   const v1::Admission& room = status.admission();
-  // Of two daemons nothing can be told.
+  // If the two are from different daemons, nothing can be computed.
   const absl::Duration between =
       before == nullptr
           ? absl::ZeroDuration()
@@ -184,7 +184,7 @@ Lines RunSection(const std::string& title, const std::string& state_title,
   return Table(std::move(columns), width);
 }
 
-// Those that run before those that wait, the longest first.
+// Running ones before waiting ones, those that have taken longest first.
 Lines ActiveSection(const TopSnapshot& now, size_t width) {
   std::vector<const v1::RunSummary*> runs;
   for (const v1::RunSummary& run : now.active.runs()) runs.push_back(&run);
@@ -233,8 +233,8 @@ Lines SessionSection(const TopSnapshot& now, size_t width) {
   return Table(std::move(columns), width);
 }
 
-// Shares rows out: what one section doesn't need is the others'. Those in front
-// get what is left over.
+// Divides the rows: what one section doesn't need is left for the others.
+// Sections at the front get what remains.
 std::vector<size_t> Share(const std::vector<Lines>& sections, size_t rows) {
   std::vector<size_t> shares(sections.size(), 0);
   for (bool more = true; more && rows > 0;) {
@@ -249,9 +249,10 @@ std::vector<size_t> Share(const std::vector<Lines>& sections, size_t rows) {
   return shares;
 }
 
-// The first `most` lines, the last of which says how many are left out.
+// Appends the first `most` lines; if some are left out, the last line says how
+// many.
 void Append(const Lines& section, size_t most, size_t width, Lines& lines) {
-  // A title alone says nothing.
+  // A title alone is of no use.
   if (most < 2) return;
   const bool all = section.size() <= most;
   const size_t shown = all ? section.size() : most - 1;
@@ -274,7 +275,7 @@ std::vector<ScreenLine> TopLines(const TopSnapshot* before,
       PoolSection(now.status, width), ActiveSection(now, width),
       EndedSection(now, width), SessionSection(now, width)};
   size_t used = lines.size();
-  // Each has an empty line before it.
+  // There is an empty line before each.
   for (const Lines& section : sections) used += section.empty() ? 0 : 1;
   const std::vector<size_t> shares =
       Share(sections, rows > used ? rows - used : 0);

@@ -12,7 +12,7 @@
 
 namespace sandglass::client {
 
-// What a daemon said at one time.
+// What a daemon reported at one time.
 struct TopSnapshot {
   v1::GetStatusResponse status;
   v1::ListRunsResponse active;  // queued and running
@@ -20,7 +20,7 @@ struct TopSnapshot {
   v1::ListSessionsResponse sessions;
 };
 
-// Of a terminal; 0: as many as there are.
+// The size of a terminal; 0: no limit.
 struct ScreenSize {
   size_t rows = 0;
   size_t columns = 0;
@@ -32,9 +32,9 @@ struct ScreenLine {
   Look look = Look::kPlain;
 };
 
-// The screen of `sandglass top`: no more lines, and none longer, than fit, and
-// no control characters. Rates are told from `before`, which may be null, to
-// `now`. `trouble` says why there is nothing newer; empty: there is.
+// The screen of `sandglass top`: its lines fit in number and length, and have
+// no control characters. Rates are computed between `before`, which may be
+// null, and `now`. `trouble` says why there is nothing newer; empty: there is.
 std::vector<ScreenLine> TopLines(const TopSnapshot* before,
                                  const TopSnapshot& now,
                                  absl::string_view trouble, ScreenSize size);

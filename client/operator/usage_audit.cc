@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The longest time that a message can carry, 10,000 years.
+// The longest time that a message can represent, 10,000 years.
 constexpr double kMostSeconds = 315'576'000'000.0;
 
 std::string Text(const Json& object, const char* key) {
@@ -31,8 +31,8 @@ uint64_t Number(const Json& object, const char* key) {
   return found->get<uint64_t>();
 }
 
-// Whether something was started: a run or command, or its compiler. The others
-// were held back, or refused with an error.
+// Whether something was started: a run or command, or its compiler. The other
+// entries were held back, or refused with an error.
 bool HasStarted(const Json& entry) {
   const std::string outcome = Text(entry, "outcome");
   return !outcome.empty() && outcome != "NEEDS_APPROVAL" && outcome != "DENIED";

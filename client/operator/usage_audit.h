@@ -15,19 +15,20 @@
 
 namespace sandglass::client {
 
-// Adds up what an audit log says that callers used: its lines "run" and "exec".
-// Lines may be anything; what can't be read as a number counts as none.
+// Adds up what callers used according to an audit log: its lines "run" and
+// "exec". Lines may contain anything; what can't be read as a number counts as
+// 0.
 class UsageOfLines {
  public:
   explicit UsageOfLines(const UsageOptions& options) : options_(options) {}
 
   void Take(absl::string_view line, const policy::AuditLine& parts);
 
-  // As the daemon answers. The times are those of the first and the last line,
-  // or the options' where these are closer.
+  // Returns the sums in the form of the daemon's answer. The times are those of
+  // the first and the last line, or the options' if these are narrower.
   v1::GetUsageResponse Finish() const;
 
-  // Lines that were no JSON.
+  // The number of lines that weren't JSON.
   uint64_t unreadable() const { return unreadable_; }
 
  private:
@@ -38,7 +39,7 @@ class UsageOfLines {
   };
 
   const UsageOptions& options_;
-  // By caller and language.
+  // Keyed by caller and language.
   std::map<std::pair<std::string, std::string>, Sum> sums_;
   std::optional<absl::Time> first_;
   std::optional<absl::Time> last_;

@@ -50,7 +50,7 @@ Row RowOf(const std::string& name, const Sum& sum) {
           absl::StrCat(sum.refused)};
 }
 
-// Figures end below each other. All but the first cell are ASCII.
+// Aligns numbers to the right. All cells but the first are ASCII.
 void AlignRight(std::vector<Row>& rows) {
   for (size_t column = 1; column < rows.front().size(); ++column) {
     size_t width = 0;

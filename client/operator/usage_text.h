@@ -8,9 +8,8 @@
 
 namespace sandglass::client {
 
-// What `sandglass usage` prints, made harmless for a terminal: the time that it
-// is of, and a line for each caller or language, with a sum below where there
-// is more than one.
+// The output of `sandglass usage`, harmless for a terminal: the period, and a
+// line for each caller or language, with a sum below if there is more than one.
 std::string UsageText(const v1::GetUsageResponse& usage, UsageBy by);
 
 }  // namespace sandglass::client
