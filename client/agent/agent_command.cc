@@ -45,7 +45,7 @@ ToolBounds Bounds() {
 }
 
 std::optional<std::string> Environment(const char* name) {
-  // No other thread is there yet.
+  // There is no other thread yet.
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
@@ -63,7 +63,7 @@ const char* ProviderName(LlmProvider provider) {
   return "";
 }
 
-// All that is read and opened before the first word.
+// Everything that is read and opened before the conversation begins.
 struct Opened {
   AgentSettings settings;
   std::vector<LocalFile> uploads;
@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<LlmClient>> MakeLlm(const Opened& opened,
   return LlmClient::Create(opened.settings.llm);
 }
 
-// A conversation and what is kept of it.
+// A conversation and its saved parts.
 class Conversation {
  public:
   Conversation(const AgentOptions& options, Opened& opened, Daemon& daemon,
@@ -189,7 +189,7 @@ class Conversation {
         .explain = [this](const absl::Status& status) { return Why(status); }};
   }
 
-  // A failure to keep something is said and ends nothing.
+  // A failure to save something is reported but ends nothing.
   void Note(const absl::Status& status) {
     if (!status.ok()) view_.Note(VisibleText(status.message()));
   }
@@ -211,7 +211,7 @@ class Conversation {
     if (answer.daemon_gone) Reconnect();
     if (opened_.out) Saved(opened_.out->SaveImages(answer));
   }
-  // No call is under way. What it fails for, the next call's answer says.
+  // No call is in progress. If this fails, the next call's answer says why.
   void Reconnect() {
     absl::StatusOr<Daemon> daemon = OpenDaemon(daemon_.address);
     if (daemon.ok()) daemon_ = *std::move(daemon);

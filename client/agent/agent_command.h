@@ -8,7 +8,7 @@
 namespace sandglass::client {
 
 // `sandglass agent`: a conversation with a model whose tools run in the daemon
-// at `address`. Returns what to exit with: 0 when the model has answered,
+// at `address`. Returns the exit code: 0 when the model has answered,
 // kExitError when it couldn't, 128 and the signal when it was stopped.
 int AgentCommand(const std::string& address, const AgentOptions& options);
 

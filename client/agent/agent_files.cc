@@ -210,7 +210,7 @@ absl::Status OutDirectory::SaveFilesOf(const Daemon& daemon,
   glob.set_max_matches(kMostFiles);
   v1::GlobFilesResponse found;
   grpc::Status status = daemon.files->GlobFiles(&of_glob, glob, &found);
-  // Nobody made it, or the sandbox is gone.
+  // No program made the directory, or the sandbox is gone.
   if (status.error_code() == grpc::StatusCode::NOT_FOUND) {
     return absl::OkStatus();
   }

@@ -18,20 +18,22 @@
 
 namespace sandglass::client {
 
-// Where the agent keeps what is to be there again: $XDG_STATE_HOME, else
-// ~/.local/state, "/sandglass", made for its owner alone.
+// The directory for the agent's persistent files: "sandglass" in
+// $XDG_STATE_HOME or ~/.local/state. It is made if necessary, accessible only
+// to its owner.
 absl::StatusOr<std::string> AgentStateDirectory(
     const EnvironmentLookup& environment);
 
-// A conversation that is kept by a name ([A-Za-z0-9._-], at most 64, not
-// beginning with a dot) below the state directory, each time as a whole.
+// A conversation that is kept under a name ([A-Za-z0-9._-], at most 64, not
+// beginning with a dot) in the state directory; each save replaces the whole
+// file.
 class ThreadFile {
  public:
-  // INVALID_ARGUMENT: no such name, or a file that isn't one of these.
+  // INVALID_ARGUMENT: the name is invalid, or the file isn't of this kind.
   static absl::StatusOr<ThreadFile> Open(const std::string& state_directory,
                                          const std::string& name);
-  // What was kept; a model's turns as their provider wrote them only for the
-  // same provider.
+  // The messages that were kept; turns of a model in their provider's own form
+  // only if the provider is the same.
   std::vector<LlmMessage> TakeMessages(const std::string& provider);
   absl::Status Save(const std::string& provider,
                     const std::vector<LlmMessage>& messages) const;
@@ -43,13 +45,14 @@ class ThreadFile {
   std::vector<LlmMessage> messages_;
 };
 
-// A file to which a conversation's messages are added, a JSON object a line.
+// A file to which a conversation's messages are appended, one JSON object per
+// line.
 class Transcript {
  public:
-  // Adds to a file that is there; a new one is for its owner alone.
+  // Appends to an existing file; a new one is accessible only to its owner.
   static absl::StatusOr<Transcript> Open(const std::string& path);
   absl::Status Add(const LlmMessage& message) const;
-  // The messages of one. INVALID_ARGUMENT names the line.
+  // Reads the messages of a transcript. INVALID_ARGUMENT names the line.
   static absl::StatusOr<std::vector<LlmMessage>> Read(const std::string& path);
 
  private:
@@ -59,18 +62,18 @@ class Transcript {
   UniqueFd file_;
 };
 
-// Where programs in sandboxes put what the user is to have.
+// Where programs in sandboxes put the files for the user.
 inline constexpr char kOutInSandbox[] = "/workspace/out";
 
-// Saves what came of a conversation into a directory here: images of results as
-// image-N.png and the like, and what is in kOutInSandbox, files of other
-// sandboxes than the main one below its name.
+// Saves the results of a conversation in a local directory: images in results
+// as image-N.png and the like, and the files in kOutInSandbox; those of
+// sandboxes other than the main one are below the sandbox's name.
 class OutDirectory {
  public:
   static absl::StatusOr<OutDirectory> Open(const std::string& path);
   // Returns the names of new files.
   absl::StatusOr<std::vector<std::string>> SaveImages(const ToolAnswer& answer);
-  // Those that changed since the last time.
+  // Saves the files that have changed since the last call.
   absl::StatusOr<std::vector<std::string>> SaveFiles(
       const Daemon& daemon,
       const std::map<std::string, std::string>& sandboxes);
@@ -82,7 +85,7 @@ class OutDirectory {
                            std::vector<std::string>& saved);
   FetchWriter writer_;
   int images_ = 0;
-  std::map<std::string, std::string> seen_;  // by place here: size and time
+  std::map<std::string, std::string> seen_;  // by local path: size and time
 };
 
 }  // namespace sandglass::client

@@ -42,7 +42,7 @@ void AgentInterrupts::OnSignal(int number) {
     for (CallCancel* tool : tools_) tool->Cancel();
     if (ends) turn_cancelled_ = true;
   } else if (in_turn_) {
-    // The main thread may be stuck in a write that nobody reads.
+    // Ends at once: the main thread may be stuck in a write that nobody reads.
     if (turn_cancelled_.exchange(true)) ::_exit(kExitSignalBase + number);
   }
   ::eventfd_write(prompt_.get(), 1);

@@ -14,17 +14,17 @@
 
 namespace sandglass::client {
 
-// What Ctrl-C means: while tools run it stops these, then the turn; at the
-// prompt it drops the line. SIGTERM and SIGHUP end the conversation. One that
-// comes when all was stopped already ends the process. Start it before any
-// other thread (SignalListener).
+// What signals mean: while tools run, Ctrl-C first stops those, then the turn;
+// at the prompt it drops the line. SIGTERM and SIGHUP end the conversation. A
+// signal that comes when everything was stopped already ends the process. Start
+// it before any other thread (SignalListener).
 class AgentInterrupts {
  public:
   static absl::StatusOr<std::unique_ptr<AgentInterrupts>> Start();
   AgentInterrupts(const AgentInterrupts&) = delete;
   AgentInterrupts& operator=(const AgentInterrupts&) = delete;
 
-  // A turn of the model, for as long as this lives.
+  // Marks a turn of the model, as long as this object lives.
   class TurnScope {
    public:
     explicit TurnScope(AgentInterrupts& owner) : owner_(owner) {
@@ -38,7 +38,7 @@ class AgentInterrupts {
     AgentInterrupts& owner_;
   };
 
-  // A call that an interrupt stops, for as long as this lives.
+  // Marks a call that an interrupt stops, as long as this object lives.
   class ToolScope {
    public:
     ToolScope(AgentInterrupts& owner, CallCancel& cancel)
@@ -54,11 +54,11 @@ class AgentInterrupts {
     CallCancel& cancel_;
   };
 
-  // Set when the turn is to end.
+  // Set when the turn shall end.
   const std::atomic<bool>& turn_cancelled() const { return turn_cancelled_; }
-  // The signal that ends the conversation; 0: none did.
+  // The signal that ends the conversation; 0: there was none.
   int ended_by() const { return ended_by_; }
-  // Readable when something came at the prompt; see TakeAtPrompt.
+  // Readable when a signal came at the prompt; see TakeAtPrompt.
   int prompt_fd() const { return prompt_.get(); }
   void TakeAtPrompt() const;
 
@@ -76,7 +76,7 @@ class AgentInterrupts {
   bool in_turn_ ABSL_GUARDED_BY(mutex_) = false;
   bool tools_stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<CallCancel*> tools_ ABSL_GUARDED_BY(mutex_);
-  // Last: its thread uses all the others.
+  // Last, because its thread uses all other members.
   std::unique_ptr<SignalListener> listener_;
 };
 

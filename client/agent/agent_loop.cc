@@ -10,7 +10,7 @@
 namespace sandglass::client {
 namespace {
 
-// Of the same calls in a row.
+// How often the same calls may come in a row.
 constexpr int kWarnAfter = 3;
 constexpr int kStopAfter = 6;
 constexpr int kMostPauses = 10;
@@ -112,7 +112,7 @@ absl::StatusOr<LlmTurn> AgentLoop::Ask() {
 
 TurnEnd AgentLoop::Stopped(const absl::Status& status) {
   const bool interrupted = absl::IsCancelled(status);
-  // Providers want turns to alternate, and the next one is the user's.
+  // Providers require turns to alternate, and the next one is the user's.
   if (messages_.back().role == LlmMessage::Role::kUser) {
     LlmMessage note;
     note.role = LlmMessage::Role::kModel;
@@ -156,7 +156,7 @@ ToolAnswer AgentLoop::CarryOutOne(const LlmToolCall& call) {
   return answer;
 }
 
-// The results of the last message's calls, of `calls` by carrying them out.
+// The results of the last message's calls; `calls` are those to carry out.
 void AgentLoop::CarryOut(const std::vector<LlmToolCall>& calls) {
   const std::vector<LlmToolCall> asked = messages_.back().calls;
   std::vector<ToolAnswer> answers(asked.size());

@@ -19,20 +19,21 @@ struct AgentLoopOptions {
   uint32_t max_tokens = 8192;
   uint64_t context_tokens = 100'000;
   uint32_t max_rounds = 50;
-  bool vision = false;  // images of results go to the model
+  bool vision = false;  // send images of results to the model
 };
 
 // Why a turn ended.
 enum class TurnEnd {
-  kDone,         // the model has said what it has to say
+  kDone,         // the model has finished its answer
   kInterrupted,  // by the user
-  kRefused,      // the model, or its provider's filter, refused
+  kRefused,      // by the model, or by a filter of its provider
   kBounded,      // too many rounds of tools
-  kFailed,       // the provider could not be asked; the view has said why
+  kFailed,       // the provider couldn't be asked; the view said why
 };
 
 // A conversation: sends what the user says to the model, carries out the tools
-// that it calls, and sends the results back, until it calls none.
+// that the model calls, and sends the results back, until it calls no more
+// tools.
 class AgentLoop {
  public:
   struct Parts {
@@ -40,11 +41,11 @@ class AgentLoop {
     AgentTools* tools;
     AgentView* view;
     AgentInterrupts* interrupts;
-    // Hears each message as it is added; may be empty.
+    // Called with each message as it is added; may be empty.
     std::function<void(const LlmMessage&)> on_message;
-    // Hears the answer of each tool; may be empty.
+    // Called with the answer of each tool; may be empty.
     std::function<void(const ToolAnswer&)> on_answer;
-    // Explains a failed request: adds where the key is, for example.
+    // Explains a failed request: for example, adds where the key comes from.
     std::function<std::string(const absl::Status&)> explain;
   };
 
@@ -54,7 +55,7 @@ class AgentLoop {
         options_(std::move(options)),
         messages_(std::move(messages)) {}
 
-  // One message of the user and all that follows from it.
+  // Handles one message of the user and everything that follows from it.
   TurnEnd Turn(LlmMessage user);
 
   const std::vector<LlmMessage>& messages() const { return messages_; }
@@ -64,7 +65,7 @@ class AgentLoop {
   absl::StatusOr<LlmTurn> Ask();
   void CarryOut(const std::vector<LlmToolCall>& calls);
   ToolAnswer CarryOutOne(const LlmToolCall& call);
-  // Calls that come again and again without another one between.
+  // Whether the same calls are repeated without other calls in between.
   bool GoesInCircles(const std::vector<LlmToolCall>& calls);
   void Add(LlmMessage message);
   TurnEnd Stopped(const absl::Status& status);

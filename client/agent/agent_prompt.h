@@ -11,12 +11,12 @@ namespace sandglass::client {
 
 struct PromptFacts {
   bool saves_files = false;          // --out
-  std::vector<std::string> uploads;  // where they are in the sandbox
+  std::vector<std::string> uploads;  // their paths in the sandbox
   const Skills* skills = nullptr;    // null: none
-  std::string user_text;             // what the settings add
+  std::string user_text;             // added by the settings
 };
 
-// What the model is told first.
+// The system prompt: what the model is told first.
 std::string SystemPrompt(const PromptFacts& facts);
 
 }  // namespace sandglass::client

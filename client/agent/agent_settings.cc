@@ -44,7 +44,7 @@ absl::StatusOr<const Provider*> FindProvider(const std::string& name) {
                    "most servers speak it), anthropic and openai-responses"));
 }
 
-// Typed values of the configuration file, each key once.
+// Reads typed values of the configuration file, each key once.
 class Config {
  public:
   static absl::StatusOr<Config> Read(const std::string& path, bool must_be) {
@@ -127,7 +127,7 @@ bool IsHeaderText(const std::string& text) {
                      [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
-// Where no provider is named: that of the only key there is.
+// If no provider is named: the one for the only key that exists.
 std::string GuessProvider(const EnvironmentLookup& environment) {
   const bool anthropic = environment("ANTHROPIC_API_KEY").has_value();
   const bool openai = environment("OPENAI_API_KEY").has_value() ||
@@ -223,7 +223,7 @@ absl::StatusOr<AgentSettings> LoadAgentSettings(
       !key.ok()) {
     return key;
   }
-  // Servers of one's own often want none.
+  // Private servers often need no key.
   if (settings.llm.api_key.empty() &&
       settings.llm.base_url == (*provider)->base_url) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -12,15 +12,15 @@
 
 namespace sandglass::client {
 
-// Where the model is and how much it may do: flags over the environment over
-// the configuration file.
+// Which model to use and how much it may do. Flags override the environment,
+// which overrides the configuration file.
 struct AgentSettings {
   LlmOptions llm;
-  std::string key_name;  // of the key's variable or file; for messages
+  std::string key_name;  // the key's variable or file, for messages
   std::string model;
-  std::string system;  // added to what the agent says itself
+  std::string system;  // added to the agent's own system prompt
   uint32_t max_tokens = 8192;
-  uint64_t context_tokens = 100'000;  // of a request, by estimate
+  uint64_t context_tokens = 100'000;  // in a request, estimated
   uint32_t max_rounds = 50;           // of tools, for one message
 };
 
@@ -28,11 +28,12 @@ struct AgentSettings {
 using EnvironmentLookup =
     std::function<std::optional<std::string>(const char* name)>;
 
-// Reads the configuration file (--config, else $XDG_CONFIG_HOME or ~/.config,
-// sandglass/agent.json, if it is there) and the variables ANTHROPIC_API_KEY,
-// ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, SANDGLASS_PROVIDER and
-// SANDGLASS_MODEL. INVALID_ARGUMENT names what is wrong and what to do; a key's
-// value is in no message. `needs_model`: false for a replay.
+// Reads the configuration file (--config, else sandglass/agent.json in
+// $XDG_CONFIG_HOME or ~/.config, if it exists) and the variables
+// ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL,
+// SANDGLASS_PROVIDER and SANDGLASS_MODEL. INVALID_ARGUMENT says what is wrong
+// and what to do; no message contains a key's value. `needs_model` is false for
+// a replay.
 absl::StatusOr<AgentSettings> LoadAgentSettings(
     const AgentOptions& options, const EnvironmentLookup& environment,
     bool needs_model);

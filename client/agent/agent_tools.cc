@@ -22,7 +22,7 @@ absl::Duration Seconds(uint64_t seconds) {
   return absl::Seconds(static_cast<int64_t>(seconds));
 }
 
-// One word of a command line, as /bin/sh reads it again.
+// Quotes a word of a command line so that /bin/sh reads the same word.
 std::string Quoted(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) {
@@ -112,7 +112,7 @@ ToolAnswer AgentTools::InSandbox(const LlmToolCall& call,
                                  const std::string& session_id,
                                  CallCancel& cancel,
                                  const ToolProgress& progress) {
-  // Nothing is called while an argument is wrong.
+  // Nothing is called if an argument is wrong.
   const auto unless_wrong = [&](const auto& carry_out) {
     return arguments.problem().empty() ? carry_out() : ToolAnswer();
   };
@@ -220,7 +220,7 @@ ToolAnswer AgentTools::NativeBash(CallArguments& arguments,
                                   const std::string& session_id,
                                   CallCancel& cancel,
                                   const ToolProgress& progress) {
-  // Its shell keeps directory and variables; a new one has neither.
+  // Its shell keeps directory and variables; a new shell has neither.
   const bool restart = arguments.OptionalFlag("restart");
   const std::string command = restart ? "" : arguments.Text("command");
   if (!arguments.problem().empty()) return {};
@@ -240,7 +240,8 @@ ToolAnswer AgentTools::NativeShell(CallArguments& arguments,
   CommandCall command;
   command.sandbox_id = session_id;
   command.directory = arguments.OptionalText("working_directory");
-  // Its models ask for minutes, whatever is allowed; the profile's time holds.
+  // These models ask for minutes, whatever is allowed; the profile's limit
+  // applies.
   if (!arguments.problem().empty()) return {};
   if (words.empty()) return Mistake("The command is empty; nothing was run.");
   for (std::string& word : words) word = Quoted(word);
@@ -260,7 +261,7 @@ ToolAnswer AgentTools::NativeEditor(CallArguments& arguments,
     ToolAnswer file =
         toolbox_.ReadFile(session_id, path, std::max<uint64_t>(first, 1),
                           last == 0 ? 0 : last - first + 1, cancel);
-    // It is for directories, too.
+    // The tool is also used for directories.
     if (!file.is_error) return file;
     ToolAnswer directory = toolbox_.ListFiles(session_id, path, cancel);
     return directory.is_error ? file : directory;

@@ -17,31 +17,33 @@ namespace sandglass::client {
 
 struct AgentToolOptions {
   LlmProvider provider = LlmProvider::kOpenAiChat;
-  // The tools that the provider's models are trained on take the place of ours
-  // where it has such.
+  // If the provider has tools that its models are trained on, those replace
+  // ours.
   bool native = false;
-  uint32_t sandboxes = 1;  // the most that there may be at once
+  uint32_t sandboxes = 1;  // the most at a time
 };
 
-// Asks a person whether a run may go on that the daemon holds back. False: it
-// may not, or nobody is there. Called by one thread at a time.
+// Asks a person whether a run that the daemon holds back may go on. False: it
+// may not, or nobody is there. Called by only one thread at a time.
 using AskApproval = std::function<bool(const std::string& approval_id)>;
 
-// What the model may call: how it is told of it, and how a call is carried out.
-// Thread-safe.
+// The tools that the model may call: their descriptions, and how calls are
+// carried out. Thread-safe.
 class AgentTools {
  public:
-  // All outlive it; `skills` may be null.
+  // All arguments have to outlive this object; `skills` may be null.
   AgentTools(const Toolbox& toolbox, Sandboxes& sandboxes, const Skills* skills,
              AgentToolOptions options, AskApproval ask);
 
   std::vector<LlmTool> Definitions() const;
 
-  // The sandbox that a call is for; calls of one are carried out in turn.
+  // The sandbox that a call is for; calls for the same sandbox are carried out
+  // one after another.
   std::string SandboxOf(const LlmToolCall& call) const;
 
-  // Never fails otherwise than in words. What was run before is never run
-  // again: a sandbox that is gone is replaced, and the model is told.
+  // Failures are only reported in the answer's words. What was run before is
+  // never repeated: a sandbox that is gone is replaced, and the model is told
+  // so.
   ToolAnswer Call(const LlmToolCall& call, CallCancel& cancel,
                   const ToolProgress& progress);
 

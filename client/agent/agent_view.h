@@ -13,28 +13,28 @@
 
 namespace sandglass::client {
 
-// Shows a conversation: what the model says on standard output, all else on
-// standard error. What comes from models and programs is made harmless where it
+// Shows a conversation: what the model says on standard output, everything else
+// on standard error. Text from models and programs is made harmless when it
 // goes to a terminal. Thread-safe.
 class AgentView {
  public:
-  // `verbose`: also programs, what they print, and results as the model sees
-  // them.
+  // `verbose`: also shows programs, what they print, and results as the model
+  // sees them.
   explicit AgentView(bool verbose);
 
   void ModelText(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
   void Thinking(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The end of what the model says before tools or the turn's end.
+  // Ends the model's text before tools or at the end of the turn.
   void EndOfText() ABSL_LOCKS_EXCLUDED(mutex_);
   void ToolStarts(const LlmToolCall& call) ABSL_LOCKS_EXCLUDED(mutex_);
   void ToolOutput(std::string_view bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void ToolEnds(const LlmToolCall& call, const ToolAnswer& answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // A line of our own.
+  // Prints a line of our own.
   void Note(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
   void Usage(const LlmUsage& usage, int requests) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The errno with which standard output failed; 0: it didn't.
+  // The errno with which standard output failed; 0: it didn't fail.
   int output_error() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool verbose() const { return verbose_; }
 
@@ -48,7 +48,7 @@ class AgentView {
   mutable absl::Mutex mutex_;
   TerminalFilter out_filter_ ABSL_GUARDED_BY(mutex_);
   TerminalFilter err_filter_ ABSL_GUARDED_BY(mutex_);
-  // Something stands on the last line.
+  // Whether the last line is unfinished.
   bool in_out_line_ ABSL_GUARDED_BY(mutex_) = false;
   bool in_err_line_ ABSL_GUARDED_BY(mutex_) = false;
   int output_error_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -10,24 +10,26 @@
 
 namespace sandglass::client {
 
-// The arguments of one tool call, as a model wrote them. What is wrong is
-// gathered in words that it can act on.
+// The arguments of one tool call, as a model wrote them. Problems are
+// collected, in words that the model can act on.
 class CallArguments {
  public:
-  // Empty text means none. `cut`: they ended before their end.
+  // An empty text means no arguments. `cut`: the text is incomplete.
   CallArguments(std::string_view tool, const std::string& json, bool cut);
 
-  // "" and 0 where they are missing or of another type, which Problem says.
+  // These return "" and 0 for arguments that are missing or of another type;
+  // problem() then says so.
   std::string Text(const char* name);
   std::string OptionalText(const char* name, const char* otherwise = "");
   uint64_t OptionalNumber(const char* name, uint64_t otherwise);
   bool OptionalFlag(const char* name);
-  // Texts; absent means none.
+  // A list of texts; absent means an empty list.
   std::vector<std::string> OptionalTexts(const char* name);
-  // Two numbers; absent means {0, 0}. The second may be -1, given as 0.
+  // Two numbers; absent means {0, 0}. The second one may be -1, and is then
+  // returned as 0.
   std::pair<uint64_t, uint64_t> OptionalRange(const char* name);
 
-  // Empty: all was well so far.
+  // Empty: there was no problem so far.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -23,7 +23,7 @@ uint64_t Total(const std::vector<LlmMessage>& messages) {
   return tokens;
 }
 
-// What a person wrote, and not a tool.
+// True for a message that a person wrote, rather than a tool's results.
 bool BeginsTurn(const LlmMessage& message) {
   return message.role == LlmMessage::Role::kUser && message.results.empty();
 }
@@ -61,7 +61,7 @@ uint64_t EstimateTokens(const LlmMessage& message) {
     bytes += result.text.size();
     images += result.images.size();
   }
-  // It goes in place of text and calls, and has more than these.
+  // It is sent in place of text and calls, and contains more than those.
   if (!message.raw.is_null()) {
     const std::string raw = message.raw.dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -73,7 +73,7 @@ uint64_t EstimateTokens(const LlmMessage& message) {
 bool KeepWithin(uint64_t most_tokens, std::vector<LlmMessage>& messages) {
   uint64_t tokens = Total(messages);
   bool cut = false;
-  // The newest results are what the model works with now.
+  // The model is working with the newest results now.
   const size_t newest = messages.empty() ? 0 : messages.size() - 1;
   for (size_t i = 0; i < newest && tokens > most_tokens; ++i) {
     const uint64_t before = EstimateTokens(messages[i]);

@@ -8,13 +8,14 @@
 
 namespace sandglass::client {
 
-// About how many tokens a provider will count: four bytes one, an image 1500.
+// An estimate of how many tokens a provider will count: one for four bytes,
+// 1500 for an image.
 uint64_t EstimateTokens(const LlmMessage& message);
 
-// Makes a conversation fit: cuts down texts of old tool results, the oldest
-// first, then leaves out the oldest turns as a whole, from a user's message to
-// the next one, with a note in their place. The last user's message and all
-// behind it stay. True when something was cut.
+// Makes a conversation fit: shortens texts of old tool results, the oldest
+// first, then removes the oldest turns as a whole, from one user's message to
+// the next, and puts a note in their place. The last user's message and
+// everything after it stay. Returns true when something was cut.
 bool KeepWithin(uint64_t most_tokens, std::vector<LlmMessage>& messages);
 
 }  // namespace sandglass::client

@@ -19,7 +19,7 @@ Json ToJson(const std::vector<LlmImage>& images) {
   return list;
 }
 
-// Takes members of one object apart; a wrong one spoils the whole.
+// Reads members of one object; an invalid one makes the whole object invalid.
 class Reader {
  public:
   explicit Reader(const Json& json) : json_(json), good_(json.is_object()) {}
@@ -36,7 +36,7 @@ class Reader {
     good_ = good_ && value->is_boolean();
     return value->is_boolean() && value->get<bool>();
   }
-  // Calls `take` with each.
+  // Calls `take` with each element.
   template <typename Take>
   void Each(const char* key, const Take& take) {
     const Json* value = Find(key);

@@ -7,9 +7,9 @@
 
 namespace sandglass::client {
 
-// A message as files keep it; images as base64.
+// The form of a message in files, with images in base64.
 nlohmann::json ToJson(const LlmMessage& message);
-// INVALID_ARGUMENT for what ToJson doesn't make.
+// INVALID_ARGUMENT for anything that ToJson doesn't make.
 absl::StatusOr<LlmMessage> MessageFromJson(const nlohmann::json& json);
 
 }  // namespace sandglass::client

@@ -31,9 +31,9 @@ constexpr char kFence[] = "\"\"\"";
 LineEditor::LineEditor(AgentInterrupts& interrupts, std::string history_file)
     : interrupts_(interrupts), history_file_(std::move(history_file)) {
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) return;
-  // Typed characters are of the terminal's encoding.
+  // Typed characters have the terminal's encoding.
   std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe)
-  // Standard output is for what the model says.
+  // Standard output is reserved for what the model says.
   editor_ = ::el_init("sandglass", stdin, stderr, stderr);
   if (editor_ == nullptr) return;
   ::el_set(editor_, EL_CLIENTDATA, this);
@@ -62,7 +62,7 @@ const char* LineEditor::Prompt(EditLine* editor) {
   return self->prompt_;
 }
 
-// Waits for a key or a signal, which here only this can hear of.
+// Waits for a key or a signal, which can only be noticed here.
 int LineEditor::GetCharacter(EditLine* editor, wchar_t* character) {
   LineEditor* self = nullptr;
   ::el_get(editor, EL_CLIENTDATA, &self);
@@ -85,7 +85,7 @@ int LineEditor::GetCharacter(EditLine* editor, wchar_t* character) {
     const size_t length = std::mbrtowc(character, &byte, 1, &state);
     if (length == static_cast<size_t>(-2)) continue;
     if (length != static_cast<size_t>(-1)) return 1;
-    // Not of the encoding: dropped.
+    // Invalid in this encoding: dropped.
     state = {};
   }
 }
@@ -165,7 +165,7 @@ void LineEditor::Remember(const std::string& text) {
   HistEvent event;
   ::history(history_, &event, H_ENTER, text.c_str());
   if (history_file_.empty()) return;
-  // For its owner alone: people type all kinds of things.
+  // Accessible only to its owner, because people type all kinds of things.
   const UniqueFd file(::open(history_file_.c_str(),
                              O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                              0600));

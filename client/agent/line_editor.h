@@ -12,18 +12,20 @@
 namespace sandglass::client {
 
 // Reads what a person types, with editing and a history that is kept in a file.
-// Where standard input is no terminal it reads plain lines.
+// If standard input isn't a terminal, it reads plain lines.
 class LineEditor {
  public:
-  // `history_file` may be empty: none is kept. `interrupts` outlives it.
+  // `history_file` may be empty: no history is kept. `interrupts` has to
+  // outlive this object.
   LineEditor(AgentInterrupts& interrupts, std::string history_file);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // What was typed up to Enter. A line that ends in a backslash goes on in the
-  // next; between lines """ all is taken as it is. Ctrl-C drops what was typed,
-  // and an empty text comes back. nullopt: the end (Ctrl-D, or a signal).
+  // Returns what was typed up to Enter. A line that ends in a backslash
+  // continues in the next one; between two lines """ everything is taken
+  // literally. Ctrl-C drops what was typed, and the result is empty. nullopt:
+  // the end (Ctrl-D, or a signal).
   std::optional<std::string> Read();
 
  private:
@@ -35,11 +37,11 @@ class LineEditor {
 
   AgentInterrupts& interrupts_;
   const std::string history_file_;
-  EditLine* editor_ = nullptr;  // null: no terminal
+  EditLine* editor_ = nullptr;  // null: not a terminal
   History* history_ = nullptr;
   const char* prompt_ = "";
   bool dropped_ = false;
-  std::string pending_;  // plain input that was read and not yet used
+  std::string pending_;  // plain input that was read but not used yet
 };
 
 }  // namespace sandglass::client

@@ -37,7 +37,7 @@ class Collector {
          !error && it != end; it.increment(error)) {
       const fs::directory_entry& entry = *it;
       std::error_code of_entry;
-      // A link could lead round in circles, or to what nobody meant.
+      // A link could lead round in circles, or to something that nobody meant.
       if (entry.is_symlink(of_entry) || !entry.is_regular_file(of_entry)) {
         continue;
       }
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<LocalFile>> ReadLocalTree(
     return absl::InvalidArgumentError(
         absl::StrCat("can't read ", source, ": ", error.message()));
   }
-  // Of what was named, even where that is "." or a link.
+  // The name of what was given, even if that is "." or a link.
   std::string name = fs::path(source).lexically_normal().filename().string();
   if (name.empty() || name == "." || name == "..") {
     name = real.filename().string();

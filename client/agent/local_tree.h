@@ -14,10 +14,10 @@ struct LocalFile {
   bool executable = false;
 };
 
-// A file, or all regular files below a directory, to be put below `target`
-// under its own name ("notes", "data/a.csv"). Symbolic links are followed where
-// they are named, and left out below. INVALID_ARGUMENT for what can't be read,
-// for more than 10,000 files, or 256 MiB.
+// Reads a file, or all regular files below a directory, which are to be placed
+// below `target` under their own names ("notes", "data/a.csv"). Symbolic links
+// are followed in `source` itself, and left out below it. INVALID_ARGUMENT for
+// what can't be read, for more than 10,000 files, or more than 256 MiB.
 absl::StatusOr<std::vector<LocalFile>> ReadLocalTree(const std::string& source,
                                                      const std::string& target);
 

@@ -10,7 +10,7 @@
 
 namespace sandglass::client {
 
-// Gives a transcript's turns of the model again, in their order, whatever it is
+// Returns the model's turns from a transcript, in their order, whatever it is
 // asked. OUT_OF_RANGE when there are no more.
 class ReplayClient : public LlmClient {
  public:
@@ -26,7 +26,7 @@ class ReplayClient : public LlmClient {
   size_t next_ = 0;
 };
 
-// What the user said in a transcript.
+// The user's messages in a transcript.
 std::vector<LlmMessage> UserMessages(const std::vector<LlmMessage>& transcript);
 
 }  // namespace sandglass::client

@@ -9,7 +9,7 @@
 namespace sandglass::client {
 namespace {
 
-// Below the daemon's ceiling of a message.
+// Below the daemon's limit for a message.
 constexpr size_t kBatchBytes = 8 << 20;
 constexpr int kBatchFiles = 1000;
 
@@ -28,7 +28,7 @@ absl::StatusOr<std::string> Sandboxes::Get(const std::string& name,
   }
   SandboxOptions options;
   options.profile = plan_.profile;
-  // Libraries are of a session's own language.
+  // Libraries are for a session's own language.
   if (!plan_.libraries.empty()) options.language = "python";
   options.libraries = plan_.libraries;
   options.labels = {{"made-by", "sandglass-agent"}, {"sandbox", name}};

@@ -15,7 +15,7 @@
 
 namespace sandglass::client {
 
-// What each sandbox of a conversation is made with.
+// What is in each sandbox of a conversation.
 struct SandboxPlan {
   std::string profile;
   std::vector<std::string> libraries;  // Python's
@@ -23,26 +23,26 @@ struct SandboxPlan {
   std::vector<LocalFile> files;
 };
 
-// The sandboxes of one conversation, made when they are first used, by the
-// names that the model gives them. Thread-safe.
+// The sandboxes of one conversation, by the names that the model gives them.
+// They are made when they are first used. Thread-safe.
 class Sandboxes {
  public:
-  // Both outlive it.
+  // Both references have to outlive this object.
   Sandboxes(const Daemon& daemon, const Toolbox& toolbox, SandboxPlan plan)
       : daemon_(daemon), toolbox_(toolbox), plan_(std::move(plan)) {}
 
-  // The session of a sandbox, made now where there is none, with the plan's
+  // The session of a sandbox. If there is none, it is made now, with the plan's
   // files in it.
   absl::StatusOr<std::string> Get(const std::string& name, CallCancel& cancel)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // It has ended: the next Get makes another.
+  // Says that it has ended: the next Get makes another.
   void Lost(const std::string& name, const std::string& session_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Puts files into one.
+  // Puts files into a session.
   absl::Status Upload(const std::string& session_id,
                       const std::vector<LocalFile>& files,
                       CallCancel& cancel) const;
-  // Names and sessions of those there are.
+  // The names and sessions of the existing sandboxes.
   std::map<std::string, std::string> All() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends them, unless they belong to a thread.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -38,8 +38,8 @@ std::string Unquoted(absl::string_view value) {
   return std::string(value);
 }
 
-// The head's keys at the left margin; a value may go on in lines that are
-// indented, also behind ">" or "|". More of YAML skills don't use.
+// Reads the header's keys, which are at the left margin. A value may continue
+// in indented lines, also after ">" or "|". Skills don't use more of YAML.
 std::map<std::string, std::string> ReadHead(absl::string_view head) {
   std::map<std::string, std::string> values;
   std::string* last = nullptr;
@@ -143,7 +143,7 @@ absl::StatusOr<std::vector<LocalFile>> Skills::FilesOf(const Skill& skill) {
   absl::StatusOr<std::vector<LocalFile>> files =
       ReadLocalTree(skill.folder, kSkillsInSandbox);
   if (!files.ok()) return files;
-  // The folder may be called otherwise.
+  // The folder may have another name.
   for (LocalFile& file : *files) {
     const size_t below = sizeof(kSkillsInSandbox);
     const size_t slash = file.path.find('/', below);

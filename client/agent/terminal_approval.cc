@@ -18,7 +18,7 @@ namespace {
 constexpr char kTerminal[] = "/dev/tty";
 constexpr size_t kMostLine = 4096;
 
-// False: the end of input, or an interrupt.
+// Returns false at the end of input and after an interrupt.
 bool ReadLine(int terminal, const AgentInterrupts& interrupts,
               std::string& line) {
   line.clear();
@@ -68,7 +68,7 @@ bool AskOnTerminal(const Daemon& daemon, const std::string& approval_id,
                    const AgentInterrupts& interrupts) {
   if (!CanAsk()) return false;
   const UniqueFd terminal(::open(kTerminal, O_RDWR | O_CLOEXEC));
-  // As the daemon has it: what is approved is that.
+  // Fetched from the daemon: what is approved is what the daemon has.
   grpc::ClientContext context;
   SetQuickDeadline(context);
   v1::GetApprovalRequest request;

@@ -8,9 +8,9 @@
 
 namespace sandglass::client {
 
-// Shows a person on the terminal the program that waits for an approval, and
-// gives or denies it by what they type. False: denied, interrupted, or nobody
-// is there. Ctrl-C and the end of input deny.
+// Shows the program that waits for an approval to a person at the terminal, and
+// gives or denies the approval depending on what they type. False: denied,
+// interrupted, or nobody is there. Ctrl-C and the end of input deny.
 bool AskOnTerminal(const Daemon& daemon, const std::string& approval_id,
                    const AgentInterrupts& interrupts);
 

@@ -9,7 +9,7 @@
 
 namespace sandglass::client {
 
-// The sandbox of calls that name none.
+// The sandbox for calls that name none.
 inline constexpr char kMainSandbox[] = "main";
 
 struct ToolChoice {
@@ -19,7 +19,7 @@ struct ToolChoice {
   bool skills = false;             // there is load_skill
 };
 
-// What a model is told of its tools.
+// The descriptions of the tools for a model.
 std::vector<LlmTool> ToolDefinitions(const ToolChoice& choice);
 
 }  // namespace sandglass::client
