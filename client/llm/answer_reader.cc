@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Blanks and the bytes of a byte order mark, before either form.
+// White space and the bytes of a byte order mark may precede either form.
 constexpr std::string_view kBefore = " \t\r\n\xEF\xBB\xBF";
 
 absl::Status NotJson(std::string_view what, std::string_view text) {

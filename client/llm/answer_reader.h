@@ -14,20 +14,21 @@
 namespace sandglass::client {
 
 // Reads the body of a provider's answer: a stream of events, or one JSON
-// document where the server doesn't stream. Which one, its first byte says:
-// servers are not exact about content types. Cut into any chunks, the same
-// body gives the same turn.
+// document if the server doesn't stream. The first byte shows which one it is,
+// because servers are not exact about content types. The same body gives the
+// same turn, however it is cut into chunks.
 class AnswerReader {
  public:
-  // The decoder must outlive it.
+  // The decoder has to outlive this object.
   AnswerReader(TurnDecoder& decoder, size_t most_bytes);
 
   AnswerReader(const AnswerReader&) = delete;
   AnswerReader& operator=(const AnswerReader&) = delete;
 
-  // The decoder's errors. DATA_LOSS: it is neither. RESOURCE_EXHAUSTED.
+  // Returns the decoder's errors. DATA_LOSS: the body is neither form.
+  // RESOURCE_EXHAUSTED: it is too large.
   absl::Status Feed(std::string_view bytes);
-  // The turn is whole; what may follow is of no interest.
+  // The turn is complete; what may follow doesn't matter.
   bool done() const { return decoder_.done(); }
   absl::StatusOr<LlmTurn> Finish();
 

@@ -1,4 +1,4 @@
-// Anthropic's Messages API: what is sent.
+// Anthropic's Messages API: the requests.
 
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// Other providers' ids have characters that this one refuses.
+// Ids of other providers contain characters that this one refuses.
 std::string SafeId(std::string_view id) {
   std::string safe(id);
   for (char& c : safe) {
@@ -30,7 +30,7 @@ std::string SafeId(std::string_view id) {
   return safe;
 }
 
-// Text of blanks alone is refused.
+// Text that consists only of white space is refused.
 void AppendText(std::string_view text, json& blocks) {
   if (absl::StripAsciiWhitespace(View(text)).empty()) return;
   blocks.push_back({{"type", "text"}, {"text", text}});
@@ -91,12 +91,12 @@ json ModelContent(const LlmMessage& message) {
   return content;
 }
 
-// What comes before the mark is read from the provider's cache the next time.
+// The next time, the provider reads what precedes the mark from its cache.
 void MarkForCache(json& block) {
   block["cache_control"] = {{"type", "ephemeral"}};
 }
 
-// Thinking can't carry the mark.
+// Thinking blocks can't have the mark.
 void MarkLastMessage(json& messages) {
   if (messages.empty() || messages.back()["role"] != "user") return;
   MarkForCache(messages.back()["content"].back());

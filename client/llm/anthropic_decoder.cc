@@ -136,7 +136,7 @@ void AnthropicDecoder::OnStop(const json& message) {
   turn_.stop = StopOf(reason);
 }
 
-// message_delta repeats what message_start said, or only what has changed.
+// message_delta repeats what message_start said, or has only what changed.
 void AnthropicDecoder::OnUsage(const json& usage) {
   const auto update = [&](const char* name, uint64_t& number) {
     if (JsonAt(usage, name).is_number()) number = JsonNumber(usage, name);
@@ -166,7 +166,7 @@ absl::StatusOr<LlmTurn> AnthropicDecoder::Finish() {
     return absl::AbortedError("the answer ended in its middle");
   }
   json content = json::array();
-  std::vector<size_t> places;  // of the calls in the content
+  std::vector<size_t> places;  // indexes of the calls in the content
   for (Block& block : blocks_) {
     if (HasInput(block.value)) {
       json& input = block.value["input"];

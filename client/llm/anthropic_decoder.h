@@ -11,11 +11,11 @@
 
 namespace sandglass::client {
 
-// The name in LlmMessage::raw, where the turn's content blocks are kept:
-// thinking must go back with its signature, byte by byte.
+// The name in LlmMessage::raw, under which the turn's content blocks are kept:
+// thinking must be sent back with its signature, byte by byte.
 inline constexpr std::string_view kAnthropicRaw = "anthropic";
 
-// Answers of Anthropic's Messages API.
+// Decodes answers of Anthropic's Messages API.
 class AnthropicDecoder : public TurnDecoder {
  public:
   AnthropicDecoder(const LlmRequest& request, const LlmListener& listener)
@@ -33,7 +33,7 @@ class AnthropicDecoder : public TurnDecoder {
   struct Block {
     uint64_t index = 0;
     nlohmann::json value;  // an object
-    std::string partial;   // of its input
+    std::string partial;   // of the JSON text of its input
     bool stopped = false;
   };
 
@@ -42,7 +42,7 @@ class AnthropicDecoder : public TurnDecoder {
   void OnStop(const nlohmann::json& message);
   void OnUsage(const nlohmann::json& usage);
   Block* Find(uint64_t index);
-  // Appends to a text of the block.
+  // Appends to a text member of the block.
   void Extend(Block& block, const char* name, std::string_view text);
   void Hear(const nlohmann::json& value);
   void AddCall(Block& block);

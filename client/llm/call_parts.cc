@@ -73,7 +73,7 @@ CallParts::Part* CallParts::Find(const Piece& piece) {
     const bool same = piece.index.has_value()
                           ? part.index == piece.index
                           : !piece.id.empty() && part.call.id == piece.id;
-    // The last one of several with the same index is the one under way.
+    // If several have the same index, the last one is in progress.
     if (same) found = &part;
   }
   if (!piece.index.has_value() && found == nullptr && !calls_.empty() &&
@@ -84,7 +84,8 @@ CallParts::Part* CallParts::Find(const Piece& piece) {
   const LlmToolCall& call = found->call;
   const bool another_id =
       !piece.id.empty() && !call.id.empty() && piece.id != call.id;
-  // Arguments with a name, after all of the arguments: the next call.
+  // Arguments together with a name, after complete arguments, begin the next
+  // call.
   const bool again = !piece.arguments.empty() && found->brackets.closed();
   return another_id || again ? nullptr : found;
 }

@@ -14,23 +14,23 @@
 
 namespace sandglass::client {
 
-// Puts tool calls together from the pieces of a Chat Completions stream. They
-// belong together by index, where servers send one; some send none, the same
-// one for all, no ids, names in pieces or with every piece, and arguments that
-// are an object in place of its text.
+// Assembles tool calls from the pieces of a Chat Completions stream. Pieces
+// belong together by index if servers send one; some servers send none, or the
+// same one for all calls, no ids, names in pieces or with every piece, and
+// arguments that are an object instead of its text.
 class CallParts {
  public:
-  // The array "tool_calls" of a delta or of a message; anything else is passed
-  // over. RESOURCE_EXHAUSTED: too many calls.
+  // Adds the array "tool_calls" of a delta or of a message; anything else is
+  // ignored. RESOURCE_EXHAUSTED: too many calls.
   absl::Status Add(const nlohmann::json& pieces);
 
   bool empty() const { return calls_.empty(); }
-  // In the order in which they began; ids and arguments as the
-  // server has them, both maybe empty.
+  // The calls in the order in which they began. Ids and arguments are as the
+  // server sent them; both may be empty.
   std::vector<LlmToolCall> Take();
 
  private:
-  // Knows when an object has ended, however many pieces it comes in.
+  // Recognises the end of an object, however many pieces it comes in.
   class Brackets {
    public:
     void Feed(std::string_view text);
@@ -50,7 +50,7 @@ class CallParts {
   struct Piece;
 
   absl::Status AddOne(const Piece& piece);
-  // The call that a piece goes on with; null: it begins one.
+  // The call that a piece continues; null: it begins a new one.
   Part* Find(const Piece& piece);
 
   std::vector<Part> calls_;

@@ -38,7 +38,7 @@ bool FindAll(void* library, CurlLibrary& curl) {
          Find(library, "curl_slist_free_all", curl.slist_free_all);
 }
 
-// Null when there is none that will do.
+// Null when there is no suitable library.
 const CurlLibrary* Load() {
   void* const library = dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;

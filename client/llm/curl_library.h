@@ -6,9 +6,9 @@
 
 namespace sandglass::client {
 
-// libcurl's functions, under their names without "curl_". The library is
-// loaded when it is first asked for: with the thirty others that it needs,
-// that takes longer than all the rest of most commands.
+// libcurl's functions, under their names without "curl_". The library is loaded
+// when it is first needed: loading it, with the thirty other libraries that it
+// needs, takes longer than everything else in most commands.
 struct CurlLibrary {
   decltype(&curl_global_init) global_init;
   decltype(&curl_easy_init) easy_init;
@@ -30,8 +30,8 @@ struct CurlLibrary {
   decltype(&curl_slist_free_all) slist_free_all;
 };
 
-// Ready for use, the same each time; it stays to the end of the process.
-// FAILED_PRECONDITION: it isn't installed. Thread-safe.
+// Returns the library ready for use, always the same object; it stays loaded
+// until the process ends. FAILED_PRECONDITION: it isn't installed. Thread-safe.
 absl::StatusOr<const CurlLibrary*> LoadCurl();
 
 }  // namespace sandglass::client

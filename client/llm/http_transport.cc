@@ -19,13 +19,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr absl::Duration kLongestRetryAfter = absl::Seconds(60);
 constexpr size_t kMostErrorBytes = size_t{64} << 10;
-// How often the flag of cancellation is looked at.
+// How often the cancellation flag is checked.
 constexpr int kPollMs = 50;
-// For the end of an answer of which enough has come: a connection that was
-// read to the end can be used again.
+// How long to wait for the end of an answer of which enough has arrived: a
+// connection that was read to its end can be used again.
 constexpr std::chrono::milliseconds kTail{100};
 
-// A handle of libcurl's and the function that ends it.
+// A handle of libcurl and the function that frees it.
 template <typename Handle, typename Cleanup>
 using Owned = std::unique_ptr<Handle, Cleanup>;
 using OwnedEasy = Owned<CURL, decltype(&curl_easy_cleanup)>;
@@ -42,14 +42,14 @@ HeaderList MakeHeaders(const CurlLibrary& curl,
     list.reset(longer);
   };
   append("Content-Type: application/json");
-  // Some servers never send the "100 Continue" that large requests would wait
-  // for.
+  // Some servers never send the "100 Continue" for which large requests would
+  // wait.
   append("Expect:");
   for (const std::string& header : headers) append(header);
   return list;
 }
 
-// A failure of connecting, or of a connection, rather than of set-up.
+// True for a failure to connect or of a connection, rather than of the set-up.
 bool IsPassing(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -67,7 +67,7 @@ bool IsPassing(CURLcode code) {
   }
 }
 
-// One request under way.
+// One request in progress.
 struct Exchange {
   const CurlLibrary& curl;
   const std::string& url;
@@ -77,11 +77,11 @@ struct Exchange {
   HttpAnswer answer;
   size_t body_bytes = 0;
   bool enough = false;
-  bool cut = false;  // of an error's body, on purpose
+  bool cut = false;  // an error's body was cut on purpose
   curl_off_t sent_bytes = 0;
   Clock::time_point last_byte = Clock::now();
 
-  // False: the transfer is to end.
+  // Returns false when the transfer is to end.
   bool OnBody(std::string_view bytes);
 };
 
@@ -120,7 +120,7 @@ size_t OnHeader(char*, size_t size, size_t count, void* exchange) {
   return size * count;
 }
 
-// A large request may take longer to send than silence may last.
+// Sending a large request may take longer than the permitted silence.
 int OnProgress(void* exchange, curl_off_t, curl_off_t, curl_off_t,
                curl_off_t sent) {
   auto* const state = static_cast<Exchange*>(exchange);
@@ -167,15 +167,16 @@ class CurlTransport : public HttpTransport {
  private:
   void SetUp(const HttpPost& post, const HeaderList& headers,
              Exchange& exchange);
-  // Until curl is done with it, cancellation, silence, or enough.
+  // Runs until curl has finished, or until cancellation, silence, or enough
+  // data.
   void Drive(Exchange& exchange, const std::atomic<bool>& cancel);
-  // True when the exchange has ended otherwise than by curl.
+  // Returns true when the exchange has ended for another reason than curl's.
   bool IsOver(Exchange& exchange, const std::atomic<bool>& cancel);
   void Judge(CURLcode code, Exchange& exchange);
 
   const TransferBounds bounds_;
   const CurlLibrary& curl_;
-  // ORDER: connections are the multi handle's, so it goes last.
+  // ORDER: connections belong to the multi handle, so it is destroyed last.
   OwnedMulti multi_;
   OwnedEasy easy_;
   char words_[CURL_ERROR_SIZE] = {};
@@ -195,17 +196,17 @@ void CurlTransport::SetUp(const HttpPost& post, const HeaderList& headers,
   set(CURLOPT_POSTFIELDS, post.body.data());
   set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
   set(CURLOPT_HTTPHEADER, headers.get());
-  // The key is for the provider, not for a proxy that a tunnel is asked of.
+  // The key is for the provider, not for a proxy that makes a tunnel.
   set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
   set(CURLOPT_USERAGENT, "sandglass/" SANDGLASS_VERSION);
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_NOSIGNAL, 1L);
-  // A name that resolves for minutes doesn't hold a cancellation up.
+  // A name whose resolution takes minutes must not delay a cancellation.
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS,
       static_cast<long>(absl::ToInt64Milliseconds(bounds_.connect_timeout)));
-  // The directory of certificates that curl was built with stays.
+  // The directory of certificates with which curl was built is still used.
   if (!bounds_.ca_file.empty()) set(CURLOPT_CAINFO, bounds_.ca_file.c_str());
   set(CURLOPT_ERRORBUFFER, words_);
   set(CURLOPT_WRITEFUNCTION, &OnWrite);
@@ -267,7 +268,7 @@ bool CurlTransport::IsOver(Exchange& exchange,
     return true;
   }
   const auto silence = absl::FromChrono(Clock::now() - exchange.last_byte);
-  // Connecting has a bound of its own.
+  // Connecting has its own time limit.
   curl_off_t connected = 0;
   exchange.curl.easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T,
                              &connected);
@@ -281,7 +282,7 @@ bool CurlTransport::IsOver(Exchange& exchange,
 void CurlTransport::Judge(CURLcode code, Exchange& exchange) {
   HttpAnswer& answer = exchange.answer;
   if (code == CURLE_OK || exchange.enough || exchange.cut) return;
-  if (!answer.result.ok()) return;  // on_bytes' own, or the ceiling
+  if (!answer.result.ok()) return;  // on_bytes' own error, or the size limit
   answer.retry = IsPassing(code);
   const std::string words =
       ShortWords(words_[0] != '\0' ? words_ : curl_.easy_strerror(code));
@@ -312,7 +313,7 @@ std::optional<absl::Duration> ParseRetryAfter(std::string_view value,
   absl::Duration wait;
   absl::Time date;
   if (absl::SimpleAtod(text, &seconds)) {
-    // Compared so that "nan" is none.
+    // Written so that "nan" is refused.
     if (!(seconds >= 0)) return std::nullopt;
     wait = absl::Seconds(std::min(seconds, 3600.0));
   } else if (absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", text, &date,

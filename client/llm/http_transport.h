@@ -20,7 +20,7 @@ struct TransferBounds {
   absl::Duration connect_timeout = absl::Seconds(15);
   absl::Duration silence_timeout = absl::Minutes(5);
   size_t most_bytes = size_t{16} << 20;  // of an answer's body
-  std::string ca_file;                   // beside the host's; empty: none
+  std::string ca_file;                   // besides the host's; empty: none
 };
 
 struct HttpPost {
@@ -30,26 +30,26 @@ struct HttpPost {
 };
 
 struct HttpAnswer {
-  // OK: an answer came to its end, or to as much of it as was wanted; of
-  // whatever status. CANCELLED. UNAVAILABLE: no answer. DATA_LOSS: it broke
-  // off. DEADLINE_EXCEEDED: silence. RESOURCE_EXHAUSTED: it is too large. Or
-  // what on_bytes returned.
+  // OK: an answer of any status arrived to its end, or as much of it as was
+  // wanted. CANCELLED. UNAVAILABLE: no answer. DATA_LOSS: the answer broke off.
+  // DEADLINE_EXCEEDED: silence. RESOURCE_EXHAUSTED: the answer is too large. Or
+  // the error of on_bytes.
   absl::Status result;
-  // result is UNAVAILABLE or DATA_LOSS, and another attempt may do better.
+  // Whether result is UNAVAILABLE or DATA_LOSS and another attempt may succeed.
   bool retry = false;
-  long status = 0;  // of HTTP; 0: none came
+  long status = 0;  // HTTP status; 0: none arrived
   std::string content_type;
   std::string location;
-  std::string error_body;  // where the status isn't 2xx; its first 64 KiB
-  // The server's wishes about another attempt.
+  std::string error_body;  // if the status isn't 2xx; its first 64 KiB
+  // What the server says about another attempt.
   std::optional<absl::Duration> retry_after;  // 0 to 60 s
   std::optional<bool> should_retry;
 };
 
 enum class HttpNext { kMore, kEnough };
 
-// Sends POST requests one after another and keeps connections for the next.
-// Follows no redirections: what is sent has a key in it. Proxies come from the
+// Sends POST requests one after another and reuses connections. Follows no
+// redirections, because what is sent contains a key. Proxies come from the
 // environment, as for curl. Not thread-safe.
 class HttpTransport {
  public:
@@ -58,16 +58,16 @@ class HttpTransport {
       TransferBounds bounds);
   virtual ~HttpTransport() = default;
 
-  // `on_bytes` hears the body of a 2xx answer as it comes. After kEnough the
-  // rest is of no interest. `cancel` is looked at every 50 ms.
+  // `on_bytes` is called with the body of a 2xx answer as it arrives. After
+  // kEnough the rest doesn't matter. `cancel` is checked every 50 ms.
   using OnBytes =
       std::function<absl::StatusOr<HttpNext>(std::string_view bytes)>;
   virtual HttpAnswer Post(const HttpPost& post, const OnBytes& on_bytes,
                           const std::atomic<bool>& cancel) = 0;
 };
 
-// What "Retry-After" says at this time: seconds, or a date. Bounded to 60 s;
-// nullopt when it is neither.
+// The wait that "Retry-After" asks for: seconds, or a date relative to `now`.
+// At most 60 s; nullopt when it is neither.
 std::optional<absl::Duration> ParseRetryAfter(std::string_view value,
                                               absl::Time now);
 

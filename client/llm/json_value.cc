@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// The code unit of "\uXXXX" at this place.
+// The code unit of "\uXXXX" at this position.
 std::optional<uint32_t> EscapeAt(std::string_view text, size_t at) {
   if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') {
     return std::nullopt;

@@ -9,32 +9,32 @@
 
 namespace sandglass::client {
 
-// JSON that others wrote, read without exceptions: what is missing or of
-// another type is empty.
+// Reading JSON that others wrote, without exceptions: what is missing or of
+// another type counts as empty.
 
-// Nested deeper than this is refused: writing it again would take a stack as
-// deep.
+// Deeper nesting than this is refused, because writing such a value again would
+// need a stack of the same depth.
 inline constexpr int kDeepestJson = 64;
 
-// A discarded value (is_discarded()) when it is not JSON or too deep. Bytes
-// that are not UTF-8 and halves of surrogate pairs become U+FFFD: a model may
-// be cut in the middle of a character.
+// Returns a discarded value (is_discarded()) when the text isn't JSON or is too
+// deep. Bytes that aren't UTF-8 and halves of surrogate pairs become U+FFFD,
+// because a model may be cut off in the middle of a character.
 nlohmann::json ParseJson(std::string_view text);
 
-// On one line; U+FFFD for what is not UTF-8.
+// Writes on one line, with U+FFFD for what isn't UTF-8.
 std::string DumpJson(const nlohmann::json& value);
 
-// A value of an object, null when there is none.
+// A member of an object, or null when there is none.
 const nlohmann::json& JsonAt(const nlohmann::json& value,
                              std::string_view name);
 const nlohmann::json& JsonAt(const nlohmann::json& value,
                              std::string_view outer, std::string_view inner);
-// The first element of an array, null when there is none.
+// The first element of an array, or null when there is none.
 const nlohmann::json& JsonFirst(const nlohmann::json& value);
 
-// Empty when it isn't a string.
+// A member that is a string; empty when it isn't one.
 std::string_view JsonText(const nlohmann::json& value, std::string_view name);
-// 0 when it isn't a number of this range.
+// A member that is a number; 0 when it isn't one of this range.
 uint64_t JsonNumber(const nlohmann::json& value, std::string_view name);
 bool HasText(const nlohmann::json& value, std::string_view name);
 

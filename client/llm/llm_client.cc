@@ -23,7 +23,7 @@ namespace {
 using OnWait = std::function<void(const std::string& why, absl::Duration wait)>;
 
 constexpr absl::Duration kLongestBackOff = absl::Seconds(30);
-// How often the flag of cancellation is looked at in a wait.
+// How often the cancellation flag is checked during a wait.
 constexpr absl::Duration kStep = absl::Milliseconds(20);
 
 std::unique_ptr<LlmCodec> MakeCodec(const LlmOptions& options) {
@@ -38,7 +38,7 @@ std::unique_ptr<LlmCodec> MakeCodec(const LlmOptions& options) {
   return MakeOpenAiChatCodec(options.base_url);
 }
 
-// What stands before the path, and nothing that a message may not show.
+// Checks the part before the path, and refuses what a message must not show.
 absl::Status CheckUrl(absl::string_view url) {
   absl::string_view rest = url;
   const bool known = absl::ConsumePrefix(&rest, "https://") ||
@@ -67,7 +67,7 @@ absl::Status CheckKey(absl::string_view key) {
   return absl::OkStatus();
 }
 
-// False: cancelled.
+// Returns false when cancelled.
 bool Wait(absl::Duration wait, const std::atomic<bool>& cancel) {
   using Steady = std::chrono::steady_clock;
   const auto end = Steady::now() + absl::ToChronoNanoseconds(wait);
@@ -79,11 +79,11 @@ bool Wait(absl::Duration wait, const std::atomic<bool>& cancel) {
   return false;
 }
 
-// One attempt's end: a turn, or why there is none.
+// The result of one attempt: a turn, or the reason why there is none.
 struct Attempt {
   absl::StatusOr<LlmTurn> turn = absl::UnknownError("");
   bool retry = false;
-  bool adapt = false;  // at once, with another body
+  bool adapt = false;  // try again at once with another body
   absl::Duration at_least;
 };
 
@@ -103,11 +103,11 @@ class HttpLlmClient : public LlmClient {
  private:
   Attempt TryOnce(const LlmRequest& request, const LlmListener& listener,
                   const std::atomic<bool>& cancel);
-  // Of an answer that isn't 2xx.
+  // Handles an answer that isn't 2xx.
   Attempt Refused(const LlmRequest& request, const std::string& url,
                   const HttpAnswer& answer);
   absl::Duration BackOff(int attempt);
-  // As Ask returns it.
+  // Converts an error to the form that Ask returns.
   absl::Status Clean(const absl::Status& status) const;
 
   const LlmOptions options_;
@@ -122,7 +122,7 @@ absl::StatusOr<LlmTurn> HttpLlmClient::Ask(const LlmRequest& request,
                                            const std::atomic<bool>& cancel) {
   for (int attempt = 1;; ++attempt) {
     Attempt tried = TryOnce(request, listener, cancel);
-    // Fields run out, so this ends.
+    // The number of fields is limited, so this ends.
     while (tried.adapt) tried = TryOnce(request, listener, cancel);
     if (tried.turn.ok()) return std::move(tried.turn);
     const absl::Status failure = Clean(tried.turn.status());
@@ -184,7 +184,8 @@ Attempt HttpLlmClient::Refused(const LlmRequest& request,
   return attempt;
 }
 
-// Doubles each time; spread, so that many clients don't come back at once.
+// Doubles each time, with random variation so that many clients don't come back
+// at the same moment.
 absl::Duration HttpLlmClient::BackOff(int attempt) {
   absl::Duration wait = options_.first_wait;
   for (int i = 1; i < attempt && wait < kLongestBackOff; ++i) wait *= 2;

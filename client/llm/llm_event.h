@@ -11,15 +11,15 @@
 
 namespace sandglass::client {
 
-// A conversation, as all providers have it. Each codec makes its provider's
-// form of it anew for each request.
+// A conversation in a form that is independent of providers. For each request a
+// codec converts it to the form of its provider.
 
 struct LlmTool {
   std::string name;
   std::string description;
   nlohmann::json parameters;  // a JSON schema: an object
-  // The provider's own form of it, such as Anthropic's bash_20250124, in place
-  // of the three above; null: none.
+  // The tool in the provider's own form, such as Anthropic's bash_20250124, in
+  // place of the three members above; null: there is none.
   nlohmann::json native;
 };
 
@@ -29,12 +29,13 @@ struct LlmImage {
 };
 
 struct LlmToolCall {
-  // Unique in the conversation, never empty: made by the codec where the
-  // provider's is not.
+  // Unique in the conversation and never empty: the codec makes one if the
+  // provider's isn't.
   std::string id;
   std::string name;
-  std::string arguments;  // JSON text as the model wrote it; maybe not JSON
-  // The stream ended within the arguments, so they must not be run.
+  std::string arguments;  // as the model wrote it; may not be JSON
+  // The stream ended inside of the arguments, so the call must not be carried
+  // out.
   bool cut = false;
 };
 
@@ -45,8 +46,8 @@ struct LlmToolResult {
   std::vector<LlmImage> images;
 };
 
-// A user's turn has text and images, or tool results; a model's has text, tool
-// calls and what its provider wants back untouched.
+// A user's turn has text and images, or tool results; a model's turn has text,
+// tool calls and what its provider needs to get back unchanged.
 struct LlmMessage {
   enum class Role { kUser, kModel };
   Role role = Role::kUser;
@@ -54,23 +55,23 @@ struct LlmMessage {
   std::vector<LlmImage> images;
   std::vector<LlmToolCall> calls;
   std::vector<LlmToolResult> results;
-  // The model's turn as its provider wrote it, for that provider alone; null:
-  // there is none. Thinking blocks and their signatures are in it.
+  // The model's turn in its provider's own form, only for that provider; null:
+  // there is none. Contains thinking blocks and their signatures.
   nlohmann::json raw;
 };
 
 struct LlmUsage {
-  uint64_t input_tokens = 0;  // cached ones among them
+  uint64_t input_tokens = 0;  // including cached ones
   uint64_t output_tokens = 0;
   uint64_t cached_tokens = 0;
 };
 
 enum class LlmStop {
-  kEnd,      // the model is done
-  kTools,    // it wants tools; wherever there are calls, whatever was said
-  kLength,   // it met the bound of its output
-  kRefusal,  // it, or a filter, refuses
-  kPause,    // the same request is to be sent again with what came so far
+  kEnd,      // the model has finished
+  kTools,    // it called tools; whenever there are calls
+  kLength,   // it reached the limit of its output
+  kRefusal,  // the model, or a filter, refused
+  kPause,    // send the request again, with what came so far
 };
 
 // A model's whole turn.
@@ -78,10 +79,11 @@ struct LlmTurn {
   LlmMessage message;
   LlmStop stop = LlmStop::kEnd;
   LlmUsage usage;
-  std::string stop_reason;  // the provider's word, for people
+  std::string stop_reason;  // the provider's own word, for people
 };
 
-// Hears a turn as it comes. Raw model text: never for a terminal as it is.
+// Callbacks for a turn as it arrives. Their texts are a model's raw output:
+// never safe for a terminal.
 struct LlmListener {
   std::function<void(std::string_view text)> on_text;
   std::function<void(std::string_view text)> on_thinking;

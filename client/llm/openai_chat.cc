@@ -1,4 +1,5 @@
-// Chat Completions, as OpenAI made it and many servers have it: what is sent.
+// Chat Completions, as defined by OpenAI and offered by many servers: the
+// requests.
 
 #include <memory>
 #include <string>
@@ -31,8 +32,9 @@ json UserMessage(json content) {
   return {{"role", "user"}, {"content", std::move(content)}};
 }
 
-// Results first, one message each: nothing may come between calls and results.
-// Those have no images, so a user's message shows them.
+// Results come first, in one message each, because nothing may stand between
+// calls and results. Results can't have images, so a user's message shows
+// those.
 void AppendUser(const LlmMessage& message, json& messages) {
   json pictures = json::array();
   for (const LlmToolResult& result : message.results) {
@@ -48,7 +50,7 @@ void AppendUser(const LlmMessage& message, json& messages) {
   }
   if (!pictures.empty()) messages.push_back(UserMessage(std::move(pictures)));
   if (message.images.empty()) {
-    // Not all servers take an array where text will do.
+    // Not all servers accept an array where a text is sufficient.
     if (!message.text.empty()) messages.push_back(UserMessage(message.text));
     return;
   }
@@ -142,8 +144,8 @@ class OpenAiChatCodec : public LlmCodec {
   }
 
  private:
-  // Models that reason know max_tokens no more; other servers don't know the
-  // new name.
+  // Models that reason no longer accept max_tokens; other servers don't know
+  // the new name.
   bool new_name_;
   bool with_usage_ = true;
 };

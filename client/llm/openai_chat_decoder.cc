@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// Names of a model's thinking: DeepSeek's and vLLM's, and OpenRouter's.
+// The names for a model's thinking: that of DeepSeek and vLLM, and
+// OpenRouter's.
 constexpr std::string_view kThinking[] = {"reasoning_content", "reasoning"};
 
 bool IsFailure(std::string_view reason) {
@@ -28,7 +29,7 @@ LlmStop StopOf(std::string_view reason) {
   return LlmStop::kEnd;
 }
 
-// Servers put errors where an event or an answer is expected, with status 200.
+// Servers send errors in place of an event or an answer, with status 200.
 std::optional<ProviderError> ErrorIn(std::string_view name, const json& event) {
   if (event.contains("choices") && JsonAt(event, "error").is_null()) {
     return std::nullopt;
@@ -84,7 +85,7 @@ absl::Status OpenAiChatDecoder::OnMessage(const json& message) {
   for (const std::string_view name : kThinking) {
     if (!HasText(message, name)) continue;
     OnThinking(name, JsonText(message, name));
-    // Some send the same under both names.
+    // Some servers send the same text under both names.
     break;
   }
   OnContent(JsonAt(message, "content"));
@@ -101,7 +102,7 @@ absl::Status OpenAiChatDecoder::OnMessage(const json& message) {
 void OpenAiChatDecoder::OnContent(const json& content) {
   if (content.is_string()) return OnText(content.get_ref<const std::string&>());
   if (!content.is_array()) return;
-  // Mistral's form of content with thinking in it.
+  // Mistral's form of content that contains thinking.
   for (const json& part : content) {
     OnText(JsonText(part, "text"));
     for (const json& thought : JsonAt(part, "thinking")) {

@@ -10,12 +10,12 @@
 
 namespace sandglass::client {
 
-// The name in LlmMessage::raw. What is kept there is the model's reasoning,
-// under the provider's name for it.
+// The name in LlmMessage::raw. Under it the model's reasoning is kept, under
+// the provider's name for that.
 inline constexpr std::string_view kOpenAiChatRaw = "openai-chat";
 
-// Answers of Chat Completions, by OpenAI and the many that do likewise. Only
-// the first choice counts.
+// Decodes answers of Chat Completions, from OpenAI and the many servers that
+// imitate it. Only the first choice is used.
 class OpenAiChatDecoder : public TurnDecoder {
  public:
   OpenAiChatDecoder(const LlmRequest& request, const LlmListener& listener)
@@ -31,7 +31,7 @@ class OpenAiChatDecoder : public TurnDecoder {
 
  private:
   absl::Status OnChoice(const nlohmann::json& choice);
-  // A delta, or a whole message.
+  // Handles a delta, or a whole message.
   absl::Status OnMessage(const nlohmann::json& message);
   void OnContent(const nlohmann::json& content);
   void OnText(std::string_view text);

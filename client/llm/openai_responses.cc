@@ -1,5 +1,5 @@
-// OpenAI's Responses API: what is sent. Nothing is kept by the provider: each
-// request has the whole conversation.
+// OpenAI's Responses API: the requests. The provider stores nothing: each
+// request contains the whole conversation.
 
 #include <map>
 #include <memory>
@@ -29,7 +29,7 @@ json InputImage(const LlmImage& image) {
   return {{"type", "input_image"}, {"image_url", DataUrl(image)}};
 }
 
-// Puts a conversation into items.
+// Converts a conversation to items.
 class Input {
  public:
   void Add(const LlmMessage& message) {
@@ -60,7 +60,7 @@ class Input {
     items_.push_back({{"role", "user"}, {"content", std::move(parts)}});
   }
 
-  // The answer's form goes by that of the call.
+  // The form of a result depends on that of its call.
   json Result(const LlmToolResult& result) const {
     const auto type = types_.find(result.call_id);
     if (type != types_.end() && type->second == "local_shell_call") {
@@ -84,7 +84,8 @@ class Input {
 
   void AddRaw(const json& items) {
     for (const json& item : items) {
-      // Without it the provider would look for what it hasn't kept.
+      // Without the encrypted content, the provider would look for reasoning
+      // that it hasn't stored.
       if (JsonText(item, "type") == "reasoning" &&
           !HasText(item, "encrypted_content")) {
         continue;
@@ -156,7 +157,7 @@ class OpenAiResponsesCodec : public LlmCodec {
   }
 
   bool Adapt(std::string_view refusal) override {
-    // Models that don't reason have no such thing.
+    // Models that don't reason don't have this field.
     if (!with_reasoning_ || !absl::StrContains(View(refusal), "ncrypted")) {
       return false;
     }

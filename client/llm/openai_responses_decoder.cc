@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// The texts of a message's content, refusals among them.
+// The texts in a message's content, including refusals.
 std::string TextOf(const json& item) {
   std::string text;
   if (JsonText(item, "type") != "message") return text;
@@ -187,12 +187,12 @@ void OpenAiResponsesDecoder::AddCall(Item& item) {
 }
 
 absl::StatusOr<LlmTurn> OpenAiResponsesDecoder::Finish() {
-  // Its only end is one of the events that carry the response.
+  // The stream has to end with one of the events that contain the response.
   if (turn_.stop_reason.empty()) {
     return absl::AbortedError("the answer ended in its middle");
   }
   std::vector<LlmToolCall>& calls = turn_.message.calls;
-  std::vector<size_t> places;  // of the calls among the items
+  std::vector<size_t> places;  // indexes of the calls among the items
   json output = json::array();
   for (Item& item : items_) {
     if (!ToolOfItem(item.value).empty()) {

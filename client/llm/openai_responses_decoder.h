@@ -11,16 +11,16 @@
 
 namespace sandglass::client {
 
-// The name in LlmMessage::raw, where the turn's output items are kept:
-// reasoning among them, which is encrypted and must go back as it is.
+// The name in LlmMessage::raw, under which the turn's output items are kept,
+// including reasoning, which is encrypted and must be sent back unchanged.
 inline constexpr std::string_view kOpenAiResponsesRaw = "openai-responses";
 
-// The name of the tool that an item of this type calls; empty: it calls none.
-// The model's own shells are "shell" and "local_shell", and their arguments
-// are the action.
+// The name of the tool that an item of this type calls; empty: it isn't a call.
+// The model's own shells are "shell" and "local_shell", and their arguments are
+// the action.
 std::string_view ToolOfItem(const nlohmann::json& item);
 
-// Answers of OpenAI's Responses API.
+// Decodes answers of OpenAI's Responses API.
 class OpenAiResponsesDecoder : public TurnDecoder {
  public:
   OpenAiResponsesDecoder(const LlmRequest& request, const LlmListener& listener)
@@ -37,19 +37,20 @@ class OpenAiResponsesDecoder : public TurnDecoder {
  private:
   struct Item {
     uint64_t index = 0;
-    nlohmann::json value;   // an object, as it began or as it is when done
-    std::string text;       // that was heard
+    nlohmann::json value;   // an object, as begun or, later, as done
+    std::string text;       // that was passed to the listener
     std::string arguments;  // of a call, in pieces
     bool done = false;
   };
 
   absl::Status OnItem(uint64_t index, const nlohmann::json& value, bool done);
   void OnDelta(std::string_view type, Item& item, std::string_view delta);
-  // The response as a whole, at its end.
+  // Handles the response as a whole, at its end.
   absl::Status OnEnd(std::string_view type, const nlohmann::json& response);
   void OnUsage(const nlohmann::json& usage);
   Item* Find(uint64_t index);
-  // What is in an item that came whole, and was not heard in pieces.
+  // Passes on what is in an item that came whole and was not passed on in
+  // pieces.
   void HearRest(Item& item);
   void AddCall(Item& item);
 

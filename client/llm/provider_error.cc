@@ -17,10 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-// Shorter ones are no secret, and are words of every message.
+// A shorter text is no secret, and would occur in every message.
 constexpr size_t kShortestKey = 4;
 
-// Where a text was shortened.
+// Marks where a text was shortened.
 constexpr std::string_view kCut = "…";
 
 template <size_t N>
@@ -32,7 +32,7 @@ bool SaysOneOf(std::string_view text,
   });
 }
 
-// A code is a word or a number.
+// A code may be a word or a number.
 std::string WordOf(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_integer()) return DumpJson(value);
@@ -48,7 +48,7 @@ std::string KindOf(const json& error) {
   return absl::StrCat(type, ", ", code);
 }
 
-// FastAPI's: a text, or an array of {loc, msg}.
+// FastAPI's form: a text, or an array of {loc, msg}.
 std::string DetailOf(const json& detail) {
   if (detail.is_string()) return detail.get<std::string>();
   const json& first = JsonFirst(detail);
@@ -81,7 +81,7 @@ bool IsPage(const HttpErrorFacts& facts) {
          absl::StartsWith(start, "<");
 }
 
-// ": " and what the answer says, or nothing.
+// ": " and the answer's own words, or an empty text.
 std::string WordsOf(const HttpErrorFacts& facts,
                     const std::optional<ProviderError>& error) {
   if (error.has_value()) {
@@ -195,7 +195,7 @@ HttpVerdict JudgeHttpError(const HttpErrorFacts& facts) {
 }
 
 std::string ShortWords(std::string_view text, size_t most_bytes) {
-  // A look at more than that is for nothing.
+  // There is no use in examining more than that.
   const bool long_text = text.size() > 4 * most_bytes;
   std::string words = ValidUtf8(text.substr(0, 4 * most_bytes));
   for (char& c : words) {

@@ -15,22 +15,23 @@ struct SseEvent {
   std::string data;  // its lines, with '\n' between them
 };
 
-// Reads server-sent events from chunks of any size: lines that end with
-// "\r\n", '\n' or '\r', a byte order mark, comments, events of several lines.
-// Events without data, such as keep-alives, are passed over. Not thread-safe.
+// Reads server-sent events from chunks of any size: lines that end in "\r\n",
+// '\n' or '\r', a byte order mark, comments, events of several lines. Events
+// without data, such as keep-alives, are skipped. Not thread-safe.
 class SseParser {
  public:
-  // What hears the events; its error ends the reading.
+  // Called for each event; its error ends the reading.
   using OnEvent = std::function<absl::Status(const SseEvent& event)>;
 
-  // `most_bytes`: of one line, and of one event's data.
+  // `most_bytes` is the limit for one line and for one event's data.
   SseParser(size_t most_bytes, OnEvent on_event)
       : most_bytes_(most_bytes), on_event_(std::move(on_event)) {}
 
-  // RESOURCE_EXHAUSTED: a line or an event is too large. And on_event's.
+  // RESOURCE_EXHAUSTED: a line or an event is too large. Also returns
+  // on_event's errors.
   absl::Status Feed(std::string_view bytes);
 
-  // The stream's end: an event that no blank line closed counts.
+  // Call at the stream's end: an event that no blank line has ended counts too.
   absl::Status Finish();
 
  private:

@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr size_t kLongestId = 256;
 constexpr size_t kLongestName = 64;
 
-// Nine letters and digits: the only form that all servers take.
+// Nine letters and digits: the only form that all servers accept.
 std::string NewId() {
   static constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -92,7 +92,8 @@ void SettleTurn(LlmTurn& turn) {
   message.role = LlmMessage::Role::kModel;
   if (message.calls.empty()) return;
   if (turn.stop == LlmStop::kRefusal) {
-    // Results for them would be wanted, and the filter has cut who knows what.
+    // The provider would expect results for them, and the filter may have cut
+    // anything.
     message.calls.clear();
     message.raw = nullptr;
     return;

@@ -7,7 +7,7 @@
 
 namespace sandglass::client {
 
-// For abseil's functions, whose view may be a type of its own.
+// Converts for abseil's functions, whose view may be a different type.
 inline absl::string_view View(std::string_view text) {
   return absl::string_view(text.data(), text.size());
 }
