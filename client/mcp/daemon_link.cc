@@ -10,7 +10,7 @@ DaemonLink::Get() {
   if (connection_ != nullptr && IsConnected(connection_->daemon)) {
     return connection_;
   }
-  // Calls that still hold the old one end by themselves.
+  // Calls that still use the old connection will end by themselves.
   connection_ = nullptr;
   absl::StatusOr<Daemon> daemon = OpenDaemon(address_);
   if (!daemon.ok()) return daemon.status();

@@ -12,8 +12,8 @@
 
 namespace sandglass::client {
 
-// A daemon that may come and go: whoever needs it gets the connection there is,
-// or a new one where that has ended. Thread-safe.
+// A daemon that may come and go: callers get the present connection, or a new
+// one when that has ended. Thread-safe.
 class DaemonLink {
  public:
   struct Connection {
@@ -24,10 +24,10 @@ class DaemonLink {
         : daemon(std::move(opened)), toolbox(daemon, ToolBounds()) {}
   };
 
-  // Nothing is opened yet.
+  // Doesn't connect yet.
   explicit DaemonLink(std::string address) : address_(std::move(address)) {}
 
-  // The errors are OpenDaemon's.
+  // Returns the errors of OpenDaemon.
   absl::StatusOr<std::shared_ptr<const Connection>> Get()
       ABSL_LOCKS_EXCLUDED(mutex_);
 

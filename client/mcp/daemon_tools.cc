@@ -75,7 +75,7 @@ McpTool RunCode(DaemonLink& link, const std::string& profile) {
   return tool;
 }
 
-// The arguments that all commands have.
+// The schema with the arguments that all commands have.
 Json CommandSchema(Json timeout) {
   return ObjectSchema(
       {{"sandbox_id", StringSchema(kSandboxHelp)},

@@ -9,14 +9,14 @@
 
 namespace sandglass::client {
 
-// How long a call may let a program run that says nothing of it, and the most
-// that it may ask for: hosts give up on a call after a minute.
+// How long a program may run in a call that sets no time, and the most that a
+// call may set: hosts give up on a call after a minute.
 constexpr absl::Duration kDefaultCallTime = absl::Seconds(30);
 constexpr absl::Duration kMostCallTime = absl::Seconds(50);
 
-// The tools that a daemon does. Each connects when it is called, and says so in
-// its answer when that can't be done. `profile` is that of all that is run,
-// empty for the default one. `link` outlives them.
+// The tools that use a daemon. Each connects when it is called, and its answer
+// says so if that isn't possible. `profile` is for all runs, empty for the
+// default one. `link` has to outlive the tools.
 ToolTable DaemonTools(DaemonLink& link, const std::string& profile);
 
 }  // namespace sandglass::client

@@ -17,7 +17,7 @@ RpcMessage Bad(int code, std::string words, bool owed_reply = true,
   return message;
 }
 
-// Takes what is a JSON object apart.
+// Reads a message from a JSON object.
 RpcMessage FromObject(Json& object) {
   const auto id = object.find("id");
   const bool has_id = id != object.end();

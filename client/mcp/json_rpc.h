@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 
-// JSON-RPC 2.0 as the Model Context Protocol uses it.
+// JSON-RPC 2.0 in the way in which the Model Context Protocol uses it.
 namespace sandglass::client {
 
 using Json = nlohmann::json;
@@ -20,7 +20,7 @@ constexpr int kServerBusy = -32603;
 constexpr int kHeaderMismatch = -32020;
 constexpr int kUnsupportedVersion = -32022;
 
-// The most that a message may have.
+// The limits of a message.
 constexpr size_t kMaxRpcBytes = 8 << 20;
 constexpr int kMaxRpcDepth = 64;
 
@@ -30,26 +30,28 @@ struct RpcError {
   Json data;  // null: none
 };
 
-// What came in.
+// A received message.
 struct RpcMessage {
   enum class Kind { kRequest, kNotification, kResponse, kBad };
   Kind kind = Kind::kBad;
-  Json id;  // a string or an integer; null where there is none
+  Json id;  // a string or an integer; null: none
   std::string method;
   Json params = Json::object();
-  // Of a bad one. It is answered, with `id`, unless it might be a notification.
+  // For a kBad message: its error. It is answered, with `id`, unless it might
+  // be a notification.
   RpcError error;
   bool owed_reply = false;
 };
 
-// Reads one message. Text that is no JSON, no message, more than one message,
-// too long or too deep is kBad.
+// Reads one message. kBad for a text that isn't JSON, isn't a message, contains
+// more than one message, or is too long or too deep.
 RpcMessage ParseRpcMessage(absl::string_view text);
 
 Json ResultReply(const Json& id, Json result);
 Json ErrorReply(const Json& id, const RpcError& error);
 
-// On one line, without its end. What is not UTF-8 in it is replaced.
+// The message on one line, without a line end. What isn't UTF-8 in it is
+// replaced.
 std::string RpcText(const Json& message);
 
 }  // namespace sandglass::client

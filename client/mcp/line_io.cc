@@ -86,7 +86,7 @@ bool LineWriter::WriteBytes(absl::string_view bytes) {
       stopping = true;
       continue;
     }
-    // A pipe that can be written to takes so much without blocking.
+    // A writable pipe accepts this many bytes without blocking.
     const ssize_t wrote =
         write(fd_, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));
     if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) continue;

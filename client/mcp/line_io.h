@@ -10,41 +10,40 @@
 
 namespace sandglass::client {
 
-// Reads lines from a descriptor that it does not own.
+// Reads lines from a borrowed descriptor.
 class LineReader {
  public:
   enum class Got {
     kLine,
-    kTooLong,  // one of more than the most bytes was passed over
+    kTooLong,  // a line above the limit was skipped
     kEnd,      // of the input, or the signal was set
   };
 
   LineReader(int fd, size_t most_bytes, const StopSignal& stop)
       : fd_(fd), most_bytes_(most_bytes), stop_(stop) {}
 
-  // Waits for the next line and puts it into `line`, without its newline. What
-  // stands behind the last newline counts as a line.
+  // Waits for the next line and puts it into `line`, without its newline. Text
+  // after the last newline counts as a line.
   Got Next(std::string& line);
 
  private:
-  // False at the end.
+  // Returns false at the end.
   bool Read();
 
   const int fd_;
   const size_t most_bytes_;
   const StopSignal& stop_;
   std::string buffer_;
-  size_t searched_ = 0;  // of the buffer, without a newline
+  size_t searched_ = 0;  // bytes of the buffer known to have no newline
   bool skipping_ = false;
   bool ended_ = false;
 };
 
-// Writes whole lines to a descriptor that it does not own, one at a time.
-// Thread-safe.
+// Writes whole lines to a borrowed descriptor, one at a time. Thread-safe.
 class LineWriter {
  public:
-  // A reader that goes away sets the signal. Once it is set, one that takes
-  // nothing for 2 s is no longer waited for.
+  // If the reader goes away, the signal is set. Once it is set, a reader that
+  // accepts nothing for 2 s isn't waited for any longer.
   LineWriter(int fd, const StopSignal& stop) : fd_(fd), stop_(stop) {}
 
   void Write(absl::string_view line) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -12,7 +12,7 @@
 namespace sandglass::client {
 namespace {
 
-// Newest first.
+// The newest comes first.
 constexpr std::array<const char*, 4> kLegacyVersions = {
     "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
@@ -20,8 +20,8 @@ constexpr char kCapabilitiesMeta[] =
     "io.modelcontextprotocol/clientCapabilities";
 constexpr char kServerInfoMeta[] = "io.modelcontextprotocol/serverInfo";
 
-// How long a modern client may keep a list, in ms. What may change in it is
-// whether the profile has a network.
+// How long a modern client may keep a list, in ms. The only thing in it that
+// may change is whether the profile has a network.
 constexpr int kListTtlMs = 60'000;
 constexpr int kDiscoverTtlMs = 3'600'000;
 
@@ -49,7 +49,7 @@ Handled Refuse(const RpcMessage& request, int code, std::string words) {
   return Reply(ErrorReply(request.id, {code, std::move(words), nullptr}));
 }
 
-// Completes a result by what a modern client expects in each.
+// Adds to a result what a modern client expects in each.
 Json Dress(Json result, bool modern) {
   if (modern) {
     result["resultType"] = "complete";
@@ -70,8 +70,8 @@ Handled Initialize(const RpcMessage& request) {
     return Refuse(request, kInvalidParams, "protocolVersion must be a string");
   }
   const std::string& asked = version->get_ref<const std::string&>();
-  // A client that wants another gets the newest that has a handshake, and
-  // decides whether it can go on.
+  // A client that asks for another revision gets the newest one with a
+  // handshake, and decides whether it can go on.
   return Reply(ResultReply(
       request.id,
       {{"protocolVersion", McpProtocol::IsLegacyVersion(asked)
@@ -96,7 +96,7 @@ Handled Discover(const RpcMessage& request) {
 Json ToolJson(const McpTool& tool, bool has_network) {
   Json annotations = {{"readOnlyHint", tool.read_only},
                       {"openWorldHint", tool.runs_programs && has_network}};
-  // Only of tools that change something does it have a meaning.
+  // It only has a meaning for tools that change something.
   if (!tool.read_only) annotations["destructiveHint"] = tool.destructive;
   return {{"name", tool.name},
           {"title", tool.title},
@@ -121,7 +121,7 @@ Json ProgressTokenOf(const RpcMessage& request) {
   return *token;
 }
 
-// One that is not well-formed starts no trace, and is no error.
+// A malformed one starts no trace, but isn't an error.
 std::string TraceparentOf(const RpcMessage& request) {
   const Json* meta = MetaOf(request);
   if (meta == nullptr) return "";
@@ -147,7 +147,7 @@ bool McpProtocol::IsLegacyVersion(const std::string& version) {
 
 RpcError McpProtocol::UnsupportedVersion(const std::string& requested) {
   Json supported = Json::array({kModernVersion});
-  // Those with a handshake can't be had by the request alone.
+  // Revisions with a handshake can't be chosen by a request alone.
   if (!IsLegacyVersion(requested)) {
     for (const char* version : kLegacyVersions) supported.push_back(version);
   }
@@ -263,8 +263,8 @@ Handled McpProtocol::CallTool(const RpcMessage& request, bool modern) const {
 }
 
 Json McpProtocol::Finished(const ToolRun& run, const ToolAnswer& answer) const {
-  // The text alone says all: some clients show a model nothing but what is
-  // structured where there is both.
+  // Only text is sent, which says everything: when there is also a structured
+  // form, some clients show a model only that.
   Json content = Json::array();
   content.push_back({{"type", "text"}, {"text", answer.text}});
   for (const ToolImage& image : answer.images) {

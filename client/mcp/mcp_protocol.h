@@ -10,22 +10,22 @@
 
 namespace sandglass::client {
 
-// The revision of MCP in which each request says what it speaks.
+// The revision of MCP in which each request states its revision.
 constexpr char kModernVersion[] = "2026-07-28";
-// Where it says so.
+// The key under which it states that.
 constexpr char kVersionMeta[] = "io.modelcontextprotocol/protocolVersion";
 
-// A tool that is to be run now.
+// A tool that has to be run now.
 struct ToolRun {
   Json id;  // of the request
   const McpTool* tool = nullptr;
   Json arguments = Json::object();
-  Json progress_token;      // null: nobody wants to hear of progress
-  std::string traceparent;  // well-formed, or empty: none was given
-  bool modern = false;      // how the reply is to look
+  Json progress_token;      // null: no progress is wanted
+  std::string traceparent;  // well-formed; empty: none was given
+  bool modern = false;      // determines the form of the reply
 };
 
-// What a message asks for. At most one of them.
+// What has to be done about a message; at most one of these is set.
 struct Handled {
   Json reply;  // null: none
   std::optional<ToolRun> run;
@@ -33,29 +33,29 @@ struct Handled {
 };
 
 // The Model Context Protocol without its transports: both the revision
-// 2026-07-28, where each request stands for itself, and the earlier ones with
-// their handshake. Which of them a request is of is seen from the request
-// alone, so nothing is kept between two of them. Thread-safe.
+// 2026-07-28, in which each request stands alone, and the earlier ones with
+// their handshake. The request alone shows which of them it uses, so no state
+// is kept between requests. Thread-safe.
 class McpProtocol {
  public:
   explicit McpProtocol(ToolTable tools);
 
-  // Nothing in the result: the message is to be passed over.
+  // If nothing is set in the result, the message is to be ignored.
   Handled Handle(const RpcMessage& message) const;
 
-  // The reply to a run's request.
+  // The reply to the request of a run.
   Json Finished(const ToolRun& run, const ToolAnswer& answer) const;
 
-  // A notification about a run whose token is not null. `progress` grows from
-  // one to the next.
+  // A progress notification for a run whose token isn't null. `progress` has to
+  // grow from one notification to the next.
   static Json Progress(const ToolRun& run, double progress,
                        const std::string& words);
 
-  // Whether the request is of the revision where each says what it speaks.
+  // Whether the request is of the revision in which each states its revision.
   static bool IsModern(const RpcMessage& message);
-  // That a revision of this name isn't spoken here.
+  // The error that this revision isn't supported.
   static RpcError UnsupportedVersion(const std::string& requested);
-  // Whether it is one with a handshake.
+  // Whether it is one of the revisions with a handshake.
   static bool IsLegacyVersion(const std::string& version);
 
  private:

@@ -12,10 +12,11 @@ namespace {
 
 // A list of tools has to be there within 50 ms of the start.
 constexpr absl::Duration kPatience = absl::Milliseconds(25);
-// A reload of the policy may change it.
+// Reloading the policy may change the answer.
 constexpr absl::Duration kFresh = absl::Seconds(30);
 
-// What the answer says of the profile; nothing where it doesn't name it.
+// What the answer says about the profile; nullopt if it doesn't name the
+// profile.
 std::optional<bool> NetworkOf(const v1::GetServerInfoResponse& info,
                               const std::string& profile) {
   for (const v1::ProfileInfo& each : info.profiles()) {
@@ -44,7 +45,7 @@ bool NetworkHint::MayReachOutside() {
   if (absl::Now() - known_at_ < kFresh) return known_.value_or(true);
   if (!asking_) {
     asking_ = true;
-    // It has said that it is through.
+    // The thread has said that it has finished.
     if (thread_.joinable()) thread_.join();
     thread_ = std::thread([this] { Ask(); });
   }

@@ -15,19 +15,20 @@
 
 namespace sandglass::client {
 
-// Whether programs of a profile may reach anything outside, as far as can be
-// said at once. Thread-safe.
+// Whether programs of a profile can reach anything outside, as far as that can
+// be said without delay. Thread-safe.
 class NetworkHint {
  public:
-  // `link` outlives it.
+  // `link` has to outlive this object.
   NetworkHint(DaemonLink& link, std::string profile)
       : link_(link), profile_(std::move(profile)) {}
   ~NetworkHint();
   NetworkHint(const NetworkHint&) = delete;
   NetworkHint& operator=(const NetworkHint&) = delete;
 
-  // Asks the daemon where the last answer is old, and waits a little for it.
-  // True when nothing is known, which is what the careful should take.
+  // If the last answer is old, asks the daemon and waits a little for the
+  // answer. Returns true when nothing is known, because that is the cautious
+  // assumption.
   bool MayReachOutside() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

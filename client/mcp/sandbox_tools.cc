@@ -76,7 +76,7 @@ McpTool CreateSandbox(DaemonLink& link, const std::string& profile) {
     options.language = Text(arguments, "language");
     options.libraries = Texts(arguments, "libraries");
     options.profile = profile;
-    // So that operators see whose it is.
+    // Shows operators who made it.
     options.labels = {{"made-by", "sandglass-mcp"}};
     if (!options.libraries.empty() && options.language.empty()) {
       return Refused(

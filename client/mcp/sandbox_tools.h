@@ -9,7 +9,8 @@
 
 namespace sandglass::client {
 
-// The tools for sandboxes and the files in them; as in DaemonTools.
+// The tools for sandboxes and the files in them; the arguments are those of
+// DaemonTools.
 std::vector<McpTool> SandboxTools(DaemonLink& link, const std::string& profile);
 
 }  // namespace sandglass::client

@@ -6,9 +6,9 @@
 
 namespace sandglass::client {
 
-// Serves one client over two descriptors, a message a line, until its input
-// ends, its output breaks or the signal is set. What still runs then is
-// cancelled.
+// Serves one client over two descriptors, with one message per line, until its
+// input ends, its output breaks or the signal is set. Calls that still run then
+// are cancelled.
 void ServeLines(const McpProtocol& protocol, int in, int out,
                 const StopSignal& stop);
 

@@ -5,13 +5,14 @@
 
 namespace sandglass::client {
 
-// Something that threads which wait in poll() are told once. Thread-safe.
+// Something that is set once, and that threads waiting in poll() notice.
+// Thread-safe.
 class StopSignal {
  public:
   StopSignal();
   void Set() const;
   bool is_set() const;
-  // Readable once it is set, for ever.
+  // Becomes readable when it is set, and stays so.
   int fd() const { return fd_.get(); }
 
  private:

@@ -13,11 +13,11 @@
 #include "client/toolbox/tool_answer.h"
 #include "client/toolbox/toolbox.h"
 
-// What the functions of tools are made of.
+// Parts from which the functions of tools are built.
 namespace sandglass::client {
 
 Json ObjectSchema(Json properties, const std::vector<std::string>& required);
-Json StringSchema(const std::string& description);  // not empty
+Json StringSchema(const std::string& description);  // must not be empty
 Json StringsSchema(const std::string& description);
 
 // What the argument "sandbox_id" is, for its schema.
@@ -32,13 +32,15 @@ absl::Duration Seconds(const Json& arguments, const char* name,
 
 ToolAnswer Refused(std::string text);
 
-// Connects where needed and calls; the answer says so when there is no daemon.
+// Connects if necessary and makes the call; the answer says so when there is no
+// daemon.
 using ToolboxCall = std::function<ToolAnswer(const Toolbox& toolbox)>;
 ToolAnswer CallToolbox(DaemonLink& link, const ToolboxCall& call);
 
-// The same for what may run as long as the argument "timeout" says, which is
-// put into `timeout` before `call` is made. Refuses what is too long for one
-// call, and says what to do instead, as it does where the time was not enough.
+// The same for a call that may run as long as the argument "timeout" says,
+// which is put into `timeout` before `call` is made. Refuses a time that is too
+// long for one call, and says what to do instead; it also says that if the time
+// wasn't enough.
 ToolAnswer CallWithin(DaemonLink& link, const Json& arguments,
                       absl::Duration& timeout, const ToolboxCall& call);
 

@@ -84,7 +84,8 @@ void ToolCalls::CarryOutOne(Call& call) {
   };
   const Json reply = CarryOut(protocol_, call.run, call.cancel, send);
   {
-    // Before the reply: a client may use the id again once it has that.
+    // Before the reply: a client may use the id again as soon as it has the
+    // reply.
     const absl::MutexLock lock(&mutex_);
     calls_.erase(call.run.id.dump());
   }

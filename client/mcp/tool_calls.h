@@ -17,26 +17,26 @@
 
 namespace sandglass::client {
 
-// The calls of one client that are under way, each answered when it ends. So
-// many run at once; others wait for their turn.
+// The calls of one client that are in progress; each is answered when it ends.
+// At most kMostRunning run at a time, and others wait for their turn.
 class ToolCalls {
  public:
   static constexpr size_t kMostRunning = 8;
   static constexpr size_t kMostWaiting = 64;
 
-  // `protocol` outlives it; `send` must be thread-safe.
+  // `protocol` has to outlive this object; `send` must be thread-safe.
   ToolCalls(const McpProtocol& protocol, SendMessage send);
-  // Cancels all and waits for their ends.
+  // Cancels all calls and waits for their ends.
   ~ToolCalls();
   ToolCalls(const ToolCalls&) = delete;
   ToolCalls& operator=(const ToolCalls&) = delete;
 
-  // Refuses by a reply what is too much, or has the id of one that is under
-  // way.
+  // Starts a call. Refuses it by a reply if there are too many, or if its id is
+  // that of a call in progress.
   void Start(ToolRun run) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Stops the call with this id, which then gets no reply. One that isn't there
-  // has ended before: nothing happens.
+  // Stops the call with this id, which then gets no reply. If there is none, it
+  // has ended before, and nothing happens.
   void Cancel(const Json& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -55,7 +55,7 @@ class ToolCalls {
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By their ids as JSON, for 1 and "1" are two.
+  // Keyed by their ids as JSON, because 1 and "1" are different ids.
   std::map<std::string, std::shared_ptr<Call>> calls_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Call>> waiting_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);

@@ -16,8 +16,8 @@ namespace {
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(250);
 constexpr size_t kProgressWords = 200;
 
-// Tells of a run's output as it comes: how many bytes by now, and the last
-// line.
+// Reports a run's output as it arrives: the number of bytes so far, and the
+// last line.
 class ProgressReporter {
  public:
   ProgressReporter(const ToolRun& run, const SendMessage& send)
@@ -42,7 +42,7 @@ class ProgressReporter {
     absl::string_view text = absl::StripTrailingAsciiWhitespace(tail_);
     const size_t newline = text.rfind('\n');
     if (newline != absl::string_view::npos) text.remove_prefix(newline + 1);
-    // Harmless for whatever shows it, and UTF-8 even where the tail was cut.
+    // Harmless for whatever displays it, and UTF-8 even if the tail was cut.
     return VisibleText(text.substr(0, kProgressWords));
   }
 
@@ -53,7 +53,7 @@ class ProgressReporter {
   absl::Time next_ = absl::InfinitePast();
 };
 
-// Without the arguments that are null, which count as left out.
+// Removes arguments that are null, because those count as absent.
 Json WithoutNulls(const Json& arguments) {
   Json kept = Json::object();
   for (const auto& [name, value] : arguments.items()) {
@@ -68,7 +68,8 @@ Json CarryOut(const McpProtocol& protocol, const ToolRun& run,
               CallCancel& cancel, const SendMessage& send) {
   const std::string problem =
       CheckArguments(run.tool->input_schema, run.arguments);
-  // Not an error of the protocol: a model that reads it can put it right.
+  // Not an error of the protocol, so that a model can read it and correct the
+  // call.
   if (!problem.empty()) {
     ToolAnswer answer;
     answer.text = absl::StrCat(run.tool->name, ": ", problem);

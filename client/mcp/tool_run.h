@@ -9,11 +9,11 @@
 
 namespace sandglass::client {
 
-// Takes a message to the client. Called from the thread that runs the tool.
+// Sends a message to the client. Called on the thread that runs the tool.
 using SendMessage = std::function<void(const Json& message)>;
 
-// Checks the arguments, runs the tool, and returns the reply. Progress is sent
-// only where it was asked for, a few times a second at most.
+// Checks the arguments, runs the tool, and returns the reply. Progress is only
+// sent if it was requested, at most a few times a second.
 Json CarryOut(const McpProtocol& protocol, const ToolRun& run,
               CallCancel& cancel, const SendMessage& send);
 

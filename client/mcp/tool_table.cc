@@ -10,8 +10,8 @@
 namespace sandglass::client {
 namespace {
 
-// A number without a fraction is an integer, however it was written, as far as
-// all who write them agree on what it is.
+// A number without a fraction is an integer, however it was written, within the
+// range in which all writers of JSON agree on its value.
 bool IsInteger(const Json& value) {
   constexpr double kMost = 9007199254740991;  // 2^53 - 1
   return value.is_number() && std::abs(value.get<double>()) <= kMost &&
@@ -24,7 +24,7 @@ bool IsStrings(const Json& value) {
                      [](const Json& each) { return each.is_string(); });
 }
 
-// "a string" and the like when the value is none; else empty.
+// For example "a string" when the value isn't one; otherwise empty.
 std::string TypeWanted(const std::string& type, const Json& value) {
   if (type == "string") return value.is_string() ? "" : "a string";
   if (type == "integer") return IsInteger(value) ? "" : "an integer";

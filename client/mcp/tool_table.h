@@ -18,38 +18,38 @@ struct ToolContext {
   ToolProgress progress;  // may be empty
 };
 
-// A tool as MCP's clients see it, and what it does.
+// A tool as MCP clients see it, and its function.
 struct McpTool {
   std::string name;
   std::string title;
   std::string description;
-  // A JSON schema, of the forms that CheckArguments knows.
+  // A JSON schema, of one of the forms that CheckArguments supports.
   Json input_schema;
   bool read_only = false;
-  // May delete or replace what is in a sandbox.
+  // It may delete or replace what is in a sandbox.
   bool destructive = false;
-  // Runs a program, which reaches what the profile's network reaches.
+  // It runs a program, which can reach what the profile's network allows.
   bool runs_programs = false;
-  // Gets arguments that fit the schema, without those that are null.
+  // Called with arguments that fit the schema, without those that are null.
   // Thread-safe.
   std::function<ToolAnswer(const Json& arguments, ToolContext& context)> call;
 };
 
 struct ToolTable {
   std::vector<McpTool> tools;
-  // Whether programs may reach something outside; true when that can't be
-  // said. Quick, thread-safe.
+  // Whether programs may reach something outside; true when that isn't known.
+  // Fast and thread-safe.
   std::function<bool()> has_network;
 
-  // Null when there is none of this name.
+  // Null when there is no tool of this name.
   const McpTool* Find(const std::string& name) const;
 };
 
-// The words that say which of a call's arguments does not fit the schema and
-// how; empty when all do. Of schemas it knows objects with "properties" and
-// "required"; each property a "string", "integer", "number", "boolean" or an
-// "array" of strings, with "minimum", "maximum" and "minLength". Other names
-// are refused. A null counts as left out.
+// Says which of a call's arguments doesn't fit the schema, and why; empty when
+// all do. It supports schemas that are objects with "properties" and
+// "required"; each property is a "string", "integer", "number", "boolean" or an
+// "array" of strings, with "minimum", "maximum" and "minLength". Unknown names
+// are refused. A null counts as absent.
 std::string CheckArguments(const Json& schema, const Json& arguments);
 
 }  // namespace sandglass::client

@@ -13,7 +13,7 @@
 namespace sandglass::client {
 namespace {
 
-// What is read and thrown away of a request that was refused.
+// How long the rest of a refused request is read and dropped.
 constexpr absl::Duration kLinger = absl::Seconds(2);
 constexpr size_t kLingerBytes = 64 << 20;
 
@@ -22,8 +22,8 @@ int MillisecondsTo(absl::Time deadline) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
 }
 
-// Waits for the first of two descriptors; true when it is ready, false when the
-// time is over or the second is.
+// Waits for the first of two descriptors. True when it is ready, false when the
+// time is over or the second one is readable.
 bool WaitFor(int fd, short events, int stop, absl::Time deadline) {
   for (;;) {
     pollfd pollers[] = {{fd, events, 0}, {stop, POLLIN, 0}};
@@ -117,7 +117,7 @@ HttpConnection::Event HttpConnection::Wait(const UniqueFd& wake,
     return Event::kClosed;
   }
   if (pollers[0].revents != 0) return Event::kWoken;
-  // More than one request a connection is not read.
+  // Only one request per connection is read.
   char ignored[4096];
   recv(connection_.get(), ignored, sizeof(ignored), MSG_DONTWAIT);
   return Event::kNothing;
@@ -125,8 +125,8 @@ HttpConnection::Event HttpConnection::Wait(const UniqueFd& wake,
 
 void HttpConnection::Finish() {
   shutdown(connection_.get(), SHUT_WR);
-  // Closing while something is unread would reset the connection, and the
-  // answer might be lost with it.
+  // Closing with unread data would reset the connection, and the answer might
+  // be lost with it.
   const absl::Time deadline = absl::Now() + kLinger;
   size_t left = kLingerBytes;
   char ignored[64 * 1024];

@@ -12,40 +12,41 @@
 
 namespace sandglass::client {
 
-// What a client may send, and how long it may take.
+// How much a client may send, and how long it may take.
 struct HttpBounds {
   size_t head_bytes = 32 << 10;
   size_t body_bytes = 8 << 20;
-  // For the whole request, and for a client that takes nothing of an answer.
+  // For a whole request, and for a client that reads nothing of an answer.
   absl::Duration patience = absl::Seconds(30);
 };
 
-// One request over one connection, whose client may go away at any time. Used
-// by one thread.
+// One request over one connection, whose client may go away at any time. Not
+// thread-safe.
 class HttpConnection {
  public:
   HttpConnection(UniqueFd connection, const HttpBounds& bounds,
                  const StopSignal& stop);
 
-  // Reads what comes before the body. 0, or the HTTP status that says what was
-  // wrong with it; -1 when there is nobody to be told.
+  // Reads what precedes the body. Returns 0, or the HTTP status that says what
+  // is wrong with it; -1 when nobody is there to be told.
   int ReadHead(HttpRequest& request);
-  // Reads its body; the same.
+  // Reads the body; returns the same.
   int ReadBody(HttpRequest& request);
 
-  // False when the client is gone.
+  // Returns false when the client is gone.
   bool Write(absl::string_view bytes);
 
   enum class Event { kWoken, kClosed, kNothing };
-  // Waits until `wake` can be read, the client has closed its side or the
-  // signal is set (both kClosed), or the time is over.
+  // Waits until `wake` is readable, until the client has closed its side or the
+  // signal is set (both kClosed), or until the time is over.
   Event Wait(const UniqueFd& wake, absl::Duration most);
 
-  // Ends an answer in such a way that a client which still sends gets it.
+  // Ends an answer in such a way that a client that is still sending receives
+  // it.
   void Finish();
 
  private:
-  // Reads some bytes; 0, or what ReadHead says.
+  // Reads some bytes. Returns 0, or an error as ReadHead does.
   int ReadSome();
 
   const UniqueFd connection_;

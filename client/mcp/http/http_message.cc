@@ -62,7 +62,7 @@ absl::string_view Reason(int status) {
   }
 }
 
-// "POST /mcp HTTP/1.1".
+// Reads a line such as "POST /mcp HTTP/1.1".
 bool ParseRequestLine(absl::string_view line, HttpRequest& request) {
   const std::vector<absl::string_view> parts = absl::StrSplit(line, ' ');
   if (parts.size() != 3 || !IsToken(parts[0]) || parts[1].empty() ||

@@ -14,34 +14,33 @@ namespace sandglass::client {
 // A request of HTTP/1.1 or 1.0.
 struct HttpRequest {
   std::string method;
-  std::string target;  // as it came: "/mcp?x"
-  // Names in small letters; values without spaces around them.
+  std::string target;  // as received: "/mcp?x"
+  // Names in lower case; values without surrounding spaces.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 
-  // The header's value, given its name in small letters; nothing when it isn't
-  // there once.
+  // The value of a header, whose name is given in lower case; nullopt unless it
+  // occurs exactly once.
   std::optional<std::string> Header(absl::string_view name) const;
   size_t Count(absl::string_view name) const;
   // The target before its query.
   std::string Path() const;
 };
 
-// Reads what comes before the body, without the empty line. Nothing when it is
-// no request that can be understood for sure: a line that is folded, a name
-// that is no token, a control character.
+// Reads what precedes the body, without the empty line. nullopt when it isn't a
+// request that can only be understood in one way: a folded line, a name that
+// isn't a token, a control character.
 std::optional<HttpRequest> ParseHttpHead(absl::string_view head);
 
-// The body's length. An HTTP status when it can't be told: 411 without one
-// where there must be one, 400 for one that makes no sense or is given in
-// several ways.
+// The body's length, or an HTTP status when it can't be determined: 411 when it
+// is missing but required, 400 when it is invalid or given in several ways.
 struct BodyLength {
-  int status = 0;  // 0: good
+  int status = 0;  // 0: valid
   size_t bytes = 0;
 };
 BodyLength BodyLengthOf(const HttpRequest& request);
 
-// An answer; its connection is closed after it.
+// An answer, after which the connection is closed.
 struct HttpResponse {
   int status = 200;
   std::string content_type;  // empty: no body
@@ -50,8 +49,8 @@ struct HttpResponse {
 };
 std::string HttpText(const HttpResponse& response);
 
-// The head of an answer whose body is a stream of events, up to the
-// connection's end, and one event of it.
+// The head of an answer whose body is a stream of events until the connection's
+// end, and one event of such a stream.
 std::string EventStreamHead();
 std::string EventText(absl::string_view data);
 

@@ -17,11 +17,12 @@
 namespace sandglass::client {
 namespace {
 
-// What goes between keeps a silent connection; a comment says nothing.
+// How long a stream may be silent: then a comment, which has no meaning, is
+// sent so that proxies keep the connection.
 constexpr absl::Duration kSilence = absl::Seconds(15);
 constexpr char kComment[] = ": still running\n\n";
 
-// What the run's thread hands to the connection's.
+// Passes messages from the run's thread to the connection's.
 class Outbox {
  public:
   Outbox() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -40,7 +41,8 @@ class Outbox {
     }
     Wake();
   }
-  // What was added since, and the reply, null as long as there is none.
+  // What was added since the last call, and the reply, which is null until it
+  // is there.
   std::pair<std::string, Json> Take() ABSL_LOCKS_EXCLUDED(mutex_) {
     uint64_t count = 0;
     if (read(wake_.get(), &count, sizeof(count)) < 0) count = 0;
@@ -61,8 +63,8 @@ class Outbox {
   Json reply_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Passes on what comes until the reply is there, and returns that; null when
-// the client went away.
+// Passes on what arrives until the reply is there, and returns the reply; null
+// when the client has gone away.
 Json WaitForReply(Outbox& outbox, bool stream, HttpConnection& connection) {
   for (;;) {
     const HttpConnection::Event event =

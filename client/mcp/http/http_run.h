@@ -6,9 +6,9 @@
 
 namespace sandglass::client {
 
-// Runs the tool and answers over the connection: by one JSON object or, with
-// `stream`, by a stream of events that the reply ends. Cancels the run when the
-// client goes away, and comes back when it has ended.
+// Runs the tool and answers over the connection: with one JSON object or, with
+// `stream`, with a stream of events that ends with the reply. Cancels the run
+// when the client goes away, and returns when the run has ended.
 void RunOverHttp(const McpProtocol& protocol, const ToolRun& run, bool stream,
                  HttpConnection& connection);
 

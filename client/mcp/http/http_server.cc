@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kBreathMs = 100;
 
-// A client's thread, and whether it is through.
+// A client's thread, and whether it has finished.
 struct Client {
   std::atomic<bool> done{false};
   std::thread thread;
@@ -36,7 +36,7 @@ absl::string_view WithoutBrackets(absl::string_view host) {
   return host;
 }
 
-// What the listener got.
+// The address that the listening socket got.
 std::string AddressOf(int fd) {
   sockaddr_storage bound = {};
   socklen_t length = sizeof(bound);
@@ -140,7 +140,8 @@ void HttpServer::Serve(const StopSignal& stop) {
       return true;
     });
     if (!accepted.valid()) {
-      // Without descriptors, say: not in a tight loop.
+      // For example when there are no descriptors left: don't retry in a tight
+      // loop.
       if (errno != EAGAIN) poll(&pollers[1], 1, kBreathMs);
       continue;
     }

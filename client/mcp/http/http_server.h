@@ -15,36 +15,37 @@
 
 namespace sandglass::client {
 
-// Where to listen.
+// The address on which to listen.
 struct ListenAddress {
   sockaddr_storage socket_address = {};
   socklen_t length = 0;
   bool loopback = false;
 };
 
-// Reads "127.0.0.1:8080", "[::1]:8080" or "localhost:8080" (= 127.0.0.1);
-// port 0 is one that is free. Never asks a name server.
+// Reads "127.0.0.1:8080", "[::1]:8080" or "localhost:8080" (127.0.0.1); with
+// port 0 a free port is used. Never asks a name server.
 absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text);
 
-// Whether it is a host of this machine alone: "localhost", 127.0.0.0/8, "::1";
-// an IPv6 address may be in brackets.
+// Whether the host is only this machine: "localhost", 127.0.0.0/8, "::1"; an
+// IPv6 address may be in brackets.
 bool IsLoopbackHost(absl::string_view host);
 
-// Listens and gives each connection a thread of its own, so many at once.
+// Listens, and serves each connection on a thread of its own, at most
+// kMostConnections at a time.
 class HttpServer {
  public:
   static constexpr size_t kMostConnections = 64;
-  // Serves the one request; called in the connection's thread.
+  // Serves the connection's one request; called on the connection's thread.
   using Handler = std::function<void(HttpConnection& connection)>;
 
-  // The error says that it can't listen there and why.
+  // The error says that it can't listen there, and why.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(
       const ListenAddress& address, const HttpBounds& bounds, Handler handler);
 
-  // "127.0.0.1:43210", with the port that it has got.
+  // For example "127.0.0.1:43210", with the actual port.
   const std::string& address() const { return address_; }
 
-  // Serves until the signal is set and all handlers have come back.
+  // Serves until the signal is set and all handlers have returned.
   void Serve(const StopSignal& stop);
 
  private:

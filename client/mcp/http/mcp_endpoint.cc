@@ -31,7 +31,7 @@ HttpResponse JsonResponse(int status, const Json& message) {
           .headers = {}};
 }
 
-// Takes no longer for a token that begins rightly.
+// Takes the same time however much of the token is right.
 bool SameSecret(absl::string_view given, absl::string_view secret) {
   unsigned difference = given.size() == secret.size() ? 0 : 1;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -41,7 +41,7 @@ bool SameSecret(absl::string_view given, absl::string_view secret) {
   return difference == 0;
 }
 
-// "127.0.0.1" of "127.0.0.1:80", "[::1]" of "[::1]:80".
+// Returns "127.0.0.1" for "127.0.0.1:80", "[::1]" for "[::1]:80".
 absl::string_view WithoutPort(absl::string_view host) {
   const size_t colon = host.rfind(':');
   const size_t bracket = host.rfind(']');
@@ -52,7 +52,7 @@ absl::string_view WithoutPort(absl::string_view host) {
   return host.substr(0, colon);
 }
 
-// Of a page that this machine itself serves.
+// Whether a page's origin is this machine itself.
 bool IsLoopbackOrigin(absl::string_view origin) {
   if (!absl::ConsumePrefix(&origin, "http://") &&
       !absl::ConsumePrefix(&origin, "https://")) {
@@ -61,7 +61,7 @@ bool IsLoopbackOrigin(absl::string_view origin) {
   return IsLoopbackHost(WithoutPort(origin));
 }
 
-// The media type without its parameters, in small letters.
+// The media type without its parameters, in lower case.
 std::string MediaType(absl::string_view text) {
   const absl::string_view type = text.substr(0, text.find(';'));
   return absl::AsciiStrToLower(absl::StripAsciiWhitespace(type));
@@ -87,7 +87,7 @@ Accepted AcceptedBy(const HttpRequest& request) {
   return accepted;
 }
 
-// Names that don't fit into a header come as base64 of their UTF-8.
+// Names that can't be in a header are sent as base64 of their UTF-8.
 std::string DecodedHeader(const std::string& value) {
   absl::string_view inner = value;
   std::string decoded;
@@ -99,7 +99,8 @@ std::string DecodedHeader(const std::string& value) {
   return value;
 }
 
-// "the header X does not say what the body does"; empty when it does.
+// Returns "the header X does not say what the body does"; empty when they
+// agree.
 std::string Compare(const HttpRequest& request, const char* header,
                     const Json& body) {
   const std::optional<std::string> value = request.Header(header);
@@ -116,13 +117,14 @@ std::string Compare(const HttpRequest& request, const char* header,
 int StatusOf(const Json& reply, bool modern) {
   const auto error = reply.find("error");
   if (error == reply.end()) return 200;
-  // Earlier revisions take a status for something about the session.
+  // In earlier revisions, clients take a status for a statement about the
+  // session.
   if (!modern) return 200;
   return error->value("code", 0) == kMethodNotFound ? 404 : 400;
 }
 
-// What a request that says nothing of its revision in its body is refused for;
-// code 0: nothing.
+// Why a request whose body doesn't state its revision is refused; code 0: it
+// isn't.
 RpcError LegacyProblem(const HttpRequest& request) {
   if (request.Count(kVersionHeader) == 0) return {};
   const std::string version = request.Header(kVersionHeader).value_or("");
@@ -185,7 +187,7 @@ std::optional<HttpResponse> McpEndpoint::Refusal(
     response.headers = {{"Allow", "POST"}};
     return response;
   }
-  // Forms of web pages can't send it without being asked about first.
+  // Forms in web pages can't send this type without a preflight request.
   if (MediaType(request.Header("content-type").value_or("")) !=
       "application/json") {
     return Words(415, "the Content-Type must be application/json");
@@ -231,7 +233,8 @@ void McpEndpoint::Answer(HttpConnection& connection,
     return reply(400, ErrorReply(message.id, message.error));
   }
   if (message.kind != RpcMessage::Kind::kRequest) {
-    // A cancellation too: without sessions an id may be anybody's.
+    // A cancellation is ignored too: without sessions, its id may be that of
+    // another client.
     connection.Write(HttpText(
         {.status = 202, .content_type = "", .body = "", .headers = {}}));
     return;

@@ -11,27 +11,27 @@
 namespace sandglass::client {
 
 struct EndpointOptions {
-  // Whoever asks must know it. Empty: nobody needs one.
+  // The token that clients have to send. Empty: none is needed.
   std::string token;
-  // Requests must name this machine as loopback does, so that a web page whose
-  // name was made to point here gets nothing.
+  // Requests must address this machine by a loopback name, so that a web page
+  // whose host name was made to resolve to this machine gets nothing.
   bool loopback_hosts_only = true;
 };
 
-// MCP's streamable HTTP at /mcp: a POST is a message, its answer the reply, as
-// JSON or, where progress is wanted, as a stream of events. There are no
-// sessions, for earlier revisions neither. A client that goes away has
-// cancelled its call. Thread-safe.
+// MCP's streamable HTTP at /mcp: a POST is a message, and its answer is the
+// reply, as JSON or, if progress is wanted, as a stream of events. There are no
+// sessions, also for earlier revisions. When a client goes away, its call is
+// cancelled. Thread-safe.
 class McpEndpoint {
  public:
-  // `protocol` outlives it.
+  // `protocol` has to outlive this object.
   McpEndpoint(const McpProtocol& protocol, EndpointOptions options);
 
   // Serves the connection's request.
   void Serve(HttpConnection& connection) const;
 
  private:
-  // What refuses the request before its body is looked at.
+  // The answer to a request that is refused before its body is read.
   std::optional<HttpResponse> Refusal(const HttpRequest& request) const;
   bool HasToken(const HttpRequest& request) const;
   void Answer(HttpConnection& connection, const HttpRequest& request) const;
@@ -40,7 +40,7 @@ class McpEndpoint {
   const EndpointOptions options_;
 };
 
-// What a modern request's headers say otherwise than its body; empty when they
+// In what a modern request's headers differ from its body; empty when they
 // agree.
 std::string HeaderMismatch(const HttpRequest& request,
                            const RpcMessage& message);
