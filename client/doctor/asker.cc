@@ -16,13 +16,13 @@
 namespace sandglass::client {
 namespace {
 
-// For all of it. An idle machine takes a tenth.
+// The time limit for everything. An idle machine needs a tenth of it.
 constexpr absl::Duration kWhole = absl::Seconds(120);
-// For one call; the daemon lowers the run's wall time by it.
+// The time limit for one call; the daemon lowers the run's wall time to it.
 constexpr absl::Duration kCall = absl::Seconds(12);
-// How long in all a busy daemon is asked again.
+// For how long in all a busy daemon is asked again.
 constexpr absl::Duration kPatience = absl::Seconds(5);
-// How long an interpreter is waited for: a JVM takes seconds to be ready.
+// For how long to wait for an interpreter: a JVM needs seconds to be ready.
 constexpr absl::Duration kUntilOneWaits = absl::Seconds(30);
 constexpr absl::Duration kPause = absl::Milliseconds(100);
 
@@ -67,7 +67,7 @@ v1::RunCodeRequest Asker::Request(const Way& way,
   request.set_language(way.language);
   request.set_profile(profile_);
   (*request.mutable_labels())["sandglass"] = "doctor";
-  // Imports say which of Python's interpreters a program is for.
+  // A program's imports decide which of Python's interpreters it gets.
   request.set_code(absl::StrCat(
       way.kind == "python-science" ? "import numpy\n" : "", starter->code));
   for (const std::string& arg : args) request.add_args(arg);
@@ -120,14 +120,14 @@ absl::StatusOr<v1::RunCodeResponse> Asker::Ask(
       return Note(status);
     }
     Pause(RetryDelay(status));
-    // Also what was spent in the daemon's queue.
+    // This includes the time in the daemon's queue.
     patience_ -= absl::Now() - start;
   }
 }
 
 bool Asker::Waits(const std::string& kind) {
   v1::GetServerInfoResponse info;
-  if (!Info(info).ok()) return true;  // the run will say what is wrong
+  if (!Info(info).ok()) return true;  // the run will report the error
   return std::any_of(info.pool().begin(), info.pool().end(),
                      [&](const v1::PoolKind& each) {
                        return each.kind() == kind &&

@@ -15,25 +15,25 @@
 
 namespace sandglass::client {
 
-// Sends the doctor's runs, one at a time but for Companion, and is patient with
-// a daemon that is busy. Errors say in one line why there is no answer.
+// Sends the doctor's runs, one at a time except for Companion, and retries when
+// a daemon is busy. Errors say in one line why there is no answer.
 class Asker {
  public:
   Asker(const Daemon& daemon, InterruptWatcher& interrupts,
         std::string profile);
 
-  // A run of the probe with these arguments, not sent yet.
+  // A request to run the probe with these arguments; it isn't sent yet.
   v1::RunCodeRequest Request(const Way& way,
                              const std::vector<std::string>& args) const;
 
-  // The answer to the run, whatever kind of jail it got.
+  // The answer to the run, in whatever kind of jail it ran.
   absl::StatusOr<v1::RunCodeResponse> Ask(const v1::RunCodeRequest& request);
-  // The same in a jail of the way's kind: others' answers don't count, and it
-  // is asked again until one waits.
+  // The same in a jail of the way's kind: answers from other kinds don't count,
+  // and the run is repeated until a jail of this kind is ready.
   absl::StatusOr<v1::RunCodeResponse> AskIn(const Way& way,
                                             const v1::RunCodeRequest& request);
 
-  // The run that leaves marks, going on while its object lives.
+  // The run that leaves marks; it goes on as long as this object lives.
   class Companion {
    public:
     ~Companion();
@@ -58,14 +58,14 @@ class Asker {
  private:
   bool Waits(const std::string& kind);
   absl::Status Note(const grpc::Status& status);
-  // Waits for less when interrupted.
+  // Waits for `time`, or less when interrupted.
   void Pause(absl::Duration time) const;
 
   const Daemon& daemon_;
   InterruptWatcher& interrupts_;
   const std::string profile_;
-  const absl::Time end_;     // nothing is asked after it
-  absl::Duration patience_;  // left for a daemon that is busy
+  const absl::Time end_;     // no run is sent after this
+  absl::Duration patience_;  // left for retries with a busy daemon
   int runs_ = 0;
   bool lost_ = false;
   std::optional<grpc::Status> failure_;

@@ -148,7 +148,7 @@ constexpr Attempt kSelf[] = {
     {"host-environment", "none", "environment"},
     {"cgroup-below-root", "none", "cgroup-root"},
     {"max-user-namespaces", "0", "no-nested-namespaces"},
-    // Absent where the kernel is built without.
+    // Absent if the kernel is built without it.
     {"max-inotify", "0|absent", "no-watching"},
 };
 
@@ -259,7 +259,7 @@ constexpr Attempt kCalls[] = {
     {"seccomp-new-listener", "ENOSYS", "no-own-filters"},
     {"ioctl-tiocsti", "EPERM", "no-terminal-input"},
     {"ioctl-tiocsti-high-bits", "EPERM", "no-terminal-input"},
-    // A kernel without 32-bit support answers the instruction with a signal.
+    // A kernel without 32-bit support answers this instruction with a signal.
     {"x32-getpid", "ENOSYS", "foreign-calls"},
     {"i386-getpid", "ENOSYS|SIGNAL", "foreign-calls"},
 };

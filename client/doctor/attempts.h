@@ -8,41 +8,43 @@
 
 namespace sandglass::client {
 
-// Something that keeps a program in.
+// A measure that confines a program.
 struct Protection {
   const char* id;     // stable, for --json
-  const char* group;  // heading of the report
+  const char* group;  // heading in the report
   const char* name;
-  const char* stops;    // in plain words
+  const char* stops;    // what it stops, in plain words
   const char* section;  // of docs/security.md
 };
 
-// All that the doctor looks for inside jails, in the report's order.
+// Everything that the doctor checks inside jails, in the report's order.
 absl::Span<const Protection> Protections();
-// Null for an id that none has.
+// Null when there is no protection with this id.
 const Protection* FindProtection(absl::string_view id);
 
-// What the probe tries and must be answered. The probe prints the name.
+// Something that the probe tries, and the expected answer. The probe prints the
+// name.
 struct Attempt {
   const char* name;
-  const char* expected;    // alternatives are parted by "|"
-  const char* protection;  // kWork: no protection, but what programs need
+  const char* expected;    // alternatives, separated by "|"
+  const char* protection;  // or kWork: something that programs need
 };
 inline constexpr char kWork[] = "";
 
-// Of `sandglass-probe inside`, by its parts.
+// The attempts of `sandglass-probe inside`, by its parts.
 absl::Span<const Attempt> SelfAttempts();
 absl::Span<const Attempt> FileAttempts();
 absl::Span<const Attempt> SocketAttempts();
 absl::Span<const Attempt> NetworkAttempts();
 absl::Span<const Attempt> CallAttempts();
-// Of `sandglass-probe look`, beside the namespaces' numbers.
+// The attempts of `sandglass-probe look`, apart from the namespaces' numbers.
 absl::Span<const Attempt> LookAttempts();
 
-// Whether one run tells it from inside; else it takes others, or a verdict.
+// Whether a single run can check it from inside; otherwise it takes other runs,
+// or a verdict.
 bool IsSeenFromInside(const Protection& protection);
 
-// Whether the answer is one of the expected ones, letter by letter.
+// Whether the answer equals one of the expected ones exactly.
 bool IsExpected(const Attempt& attempt, absl::string_view answer);
 
 }  // namespace sandglass::client

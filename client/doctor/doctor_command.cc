@@ -19,7 +19,7 @@
 namespace sandglass::client {
 namespace {
 
-// One line on a terminal, each time over the last one.
+// A line on a terminal that overwrites itself each time.
 class ProgressLine {
  public:
   ~ProgressLine() { Clear(); }
@@ -30,7 +30,7 @@ class ProgressLine {
     shown_ = true;
   }
   void Clear() {
-    // Carriage return, and the rest of the line goes.
+    // A carriage return, then clears the rest of the line.
     if (shown_) WriteAll(STDERR_FILENO, "\r\x1b[K");
     shown_ = false;
   }
@@ -76,7 +76,7 @@ int DoctorCommand(const std::string& address, const DoctorOptions& options) {
   examination.took = absl::Now() - start;
   examination.runs = asker.runs();
   if (examination.runs == 0) {
-    // Nothing was tried, so there is nothing to report.
+    // Nothing could be tried, so there is nothing to report.
     if (asker.first_failure()) return FailCall(*asker.first_failure(), *daemon);
     return Fail(absl::FailedPreconditionError(
         "no language could be asked (sandglass languages says why)"));

@@ -8,7 +8,7 @@
 namespace sandglass::client {
 
 // Tries harmless forms of attacks in the daemon's own jails, prints which
-// protections hold, and returns what to exit with (exit_codes.h).
+// protections hold, and returns the exit code (exit_codes.h).
 int DoctorCommand(const std::string& address, const DoctorOptions& options);
 
 }  // namespace sandglass::client

@@ -25,8 +25,8 @@ std::vector<Attempt> InsideAttempts() {
   return all;
 }
 
-// A JVM takes seconds to be ready for the next run, and its jail is built as
-// the others of its sort are.
+// A JVM needs seconds to be ready for the next run, and its jail is built like
+// the others of its sort.
 bool IsSlowToWait(const Way& way) { return way.language == "java"; }
 
 std::string NewMark() {
@@ -50,7 +50,7 @@ class Examiner {
     absl::Status status = ChooseLanguages();
     if (!status.ok()) return status;
     for (const std::string& language : languages_) LookInside(language);
-    // One was asked for its first run above; it may wait by now.
+    // The first run above has caused one to be made; it may be waiting by now.
     LookInsideWaiting();
     if (options_.quick) return absl::OkStatus();
     for (const Way& way : std::vector<Way>(examination_.ways)) {
@@ -89,7 +89,7 @@ class Examiner {
   Examination& examination_;
   const std::vector<Attempt> inside_;
   std::vector<std::string> languages_;
-  // By way: what its runs have without asking.
+  // For each way the limits of a run that asks for none.
   std::map<std::string, v1::Limits> limits_;
   std::set<std::string> kinds_seen_;
   bool fresh_is_whole_ = false;
@@ -161,7 +161,8 @@ void Examiner::LookInside(const std::string& language) {
   progress_(fresh.name);
   Conclude(fresh, asker_.AskIn(fresh, asker_.Request(fresh, {"inside"})));
   if (FindStarter(language)->fresh_name == nullptr) return;
-  // As everyone asks. Some kinds of jail wait only after such a run.
+  // A run as users make it. Some kinds of jail are only made ready after such a
+  // run.
   const Way any = {language, language, ""};
   const absl::StatusOr<v1::RunCodeResponse> answer =
       asker_.Ask(asker_.Request(any, {"inside"}));
@@ -180,7 +181,7 @@ void Examiner::LookInsideWaiting() {
   for (const v1::PoolKind& each : info.pool()) {
     const std::string& kind = each.kind();
     const std::string language = kind.substr(0, kind.find('-'));
-    // Compilers run in jails of the kinds "-compile", programs never.
+    // Jails of the kinds "-compile" are for compilers, never for programs.
     if (each.profile() != examination_.profile || kinds_seen_.count(kind) > 0 ||
         absl::EndsWith(kind, "-compile") ||
         std::find(languages_.begin(), languages_.end(), language) ==
@@ -196,7 +197,7 @@ void Examiner::LookInsideWaiting() {
 bool Examiner::IsWhole(const Way& way) {
   if (limits_.count(way.name) == 0 || IsSlowToWait(way)) return false;
   if (way.kind != "exec") return true;
-  // All fresh interpreters get a jail of one kind.
+  // All fresh interpreters get jails of the same kind.
   return !std::exchange(fresh_is_whole_, true);
 }
 

@@ -12,9 +12,10 @@
 
 namespace sandglass::client {
 
-// Tries all that the options ask for. `examination` has the daemon's info and
-// the profile; the rest is filled in. `progress` hears what is being tried. The
-// error is a usage error: a profile or language that the daemon doesn't have.
+// Tries everything that the options ask for. `examination` already has the
+// daemon's info and the profile; the rest is filled in. `progress` is called
+// with what is being tried. The error is a usage error: a profile or language
+// that the daemon doesn't have.
 absl::Status Examine(const DoctorOptions& options, Asker& asker,
                      const std::function<void(const std::string&)>& progress,
                      Examination& examination);

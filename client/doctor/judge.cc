@@ -25,7 +25,7 @@ std::string OutcomeText(const v1::RunCodeResponse& response) {
   return text;
 }
 
-// Outcomes that say nothing about a limit.
+// True for outcomes that say nothing about a limit.
 bool IsNoAnswer(const v1::RunCodeResponse& response) {
   switch (response.outcome()) {
     case v1::OUTCOME_OK:
@@ -39,7 +39,8 @@ bool IsNoAnswer(const v1::RunCodeResponse& response) {
 }
 
 void Add(Judgement& judgement, State state, const std::string& detail) {
-  // A miss is the last word; of several, all are told.
+  // A missing protection is final; if several attempts show one, all are
+  // listed.
   if (judgement.state == State::kMissing && state != State::kMissing) return;
   if (state == State::kMissing && judgement.state != State::kMissing) {
     judgement.detail.clear();
@@ -118,8 +119,8 @@ void LeaveOut(const std::vector<std::string>& environment, ProbeReply& reply) {
 std::vector<Judgement> JudgeAnswers(absl::Span<const Attempt> attempts,
                                     const ProbeReply& reply) {
   std::vector<Judgement> judgements;
-  // A program may write into its own directory. A probe that can't is in no
-  // state to tell what is refused.
+  // A program may write to its own directory. A probe that can't do that is in
+  // no state to tell what is refused.
   std::string problem = reply.problem;
   const auto work = reply.answers.find("write-workspace");
   if (work != reply.answers.end() && work->second != "OK" && problem.empty()) {

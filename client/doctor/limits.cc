@@ -21,8 +21,8 @@ constexpr uint64_t kOutputTotal = 256 << 10;
 constexpr absl::Duration kProcessorTime = absl::Milliseconds(300);
 constexpr absl::Duration kWallTime = absl::Milliseconds(500);
 
-// An interpreter that was started ahead sits in a jail that was built for the
-// default limits; others would be made anew, in another way.
+// An interpreter that was started ahead is in a jail that was built for the
+// default limits; for other limits a new jail would be made in another way.
 bool IsPrestarted(const Way& way) { return absl::EndsWith(way.kind, "-run"); }
 
 using Arguments = std::vector<std::string>;
@@ -33,7 +33,7 @@ Arguments AskForMemory(const v1::Limits& limits) {
 void LimitMemory(const Way& way, v1::RunCodeRequest& request,
                  v1::Limits& in_force) {
   if (IsPrestarted(way) || in_force.memory_bytes() <= kMostMemory) return;
-  // /tmp and /workspace are memory.
+  // /tmp and /workspace are in memory.
   for (v1::Limits* limits : {&in_force, request.mutable_limits()}) {
     limits->set_memory_bytes(kLittleMemory);
     limits->set_tmp_bytes(

@@ -1,4 +1,4 @@
-// The probe as it was built, so that the client is one file wherever it goes.
+// Embeds the built probe, so that the client is a single file.
 
 #include <cstddef>
 

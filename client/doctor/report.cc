@@ -41,12 +41,12 @@ absl::string_view StateKey(State state) {
   return "not_checked";
 }
 
-// One row of the report: a protection over all ways that were asked.
+// One row of the report: a protection, over all ways that were examined.
 struct Found {
   const Protection* protection = nullptr;
   State state = State::kNotChecked;
   size_t ways = 0;
-  // Detail → the ways with it, of those that decided the state.
+  // Each detail with the ways that have it, of those that determined the state.
   std::vector<std::pair<std::string, std::vector<std::string>>> details;
 };
 
@@ -92,8 +92,8 @@ std::vector<Found> AllFound(const Examination& examination) {
   return all;
 }
 
-// A layer that the host lacks and that isn't required is no protection that
-// could be missing, whether it was excused or not.
+// A layer that the host lacks and that isn't required doesn't count as a
+// missing protection, whether it was excused or not.
 bool Counts(const v1::IsolationLayer& layer) {
   return layer.required() || (layer.state() != v1::LAYER_STATE_NOT_AVAILABLE &&
                               layer.state() != v1::LAYER_STATE_EXCUSED);
@@ -132,7 +132,7 @@ std::string DetailText(const Found& found) {
   return absl::StrJoin(parts, "; ");
 }
 
-// What to do about one that is missing, by its group.
+// What to do about a missing protection, by its group.
 absl::string_view Remedy(const Protection& protection) {
   const absl::string_view group = protection.group;
   if (group == "Kernel" || group == "Network") {
@@ -146,8 +146,8 @@ absl::string_view Remedy(const Protection& protection) {
          "unchanged; what changed on the host since the last good report?";
 }
 
-// The attempts of a protection with what came back; one line when all ways
-// say the same.
+// Appends the attempts for a protection with their answers; one line if all
+// ways have the same.
 void AppendAttempts(const Examination& examination, const char* protection,
                     std::string& text) {
   std::vector<std::string> order;
@@ -357,7 +357,7 @@ std::string DoctorJson(const Examination& examination) {
                      {"layers", std::move(layers)},
                      {"protections", std::move(protections)},
                      {"attempts", std::move(attempts)}};
-  // ASCII only, and never an exception for bytes that are no UTF-8.
+  // Only ASCII, and never an exception for bytes that aren't UTF-8.
   return absl::StrCat(
       json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), "\n");
 }

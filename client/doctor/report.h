@@ -10,20 +10,20 @@
 #include "client/doctor/judge.h"
 #include "sandglass/v1/server_info.pb.h"
 
-// What an examination found, and how it is told. Pure.
+// The results of an examination and their presentation. Pure functions.
 namespace sandglass::client {
 
 // A way of starting a program that the daemon offers.
 struct Way {
-  std::string name;      // the language, or the kind of jail where one waits
+  std::string name;      // the language, or the kind of the waiting jail
   std::string language;  // id
-  std::string kind;      // as replies tell it: "exec", "python-lean"...
-  // Stands for all ways of its sort of jail: limits, and what two runs see of
-  // each other, are tried here too.
+  std::string kind;      // as in replies: "exec", "python-lean"...
+  // It represents all ways with jails of its sort: limits, and what two runs
+  // can see of each other, are tried with it too.
   bool whole = false;
 };
 
-// What came back for one attempt.
+// The answer to one attempt.
 struct Logged {
   std::string protection;
   std::string attempt;
@@ -34,16 +34,16 @@ struct Logged {
 struct Examination {
   std::string address;
   std::string profile;
-  bool quick = false;  // only what one run sees from inside was asked for
+  bool quick = false;  // only what one run can check from inside
   v1::GetServerInfoResponse info;
   std::vector<Way> ways;
-  // Languages that were not asked, and why.
+  // Languages that were not examined, and why.
   std::vector<std::pair<std::string, std::string>> skipped;
-  // By protection: each way with what came of it there.
+  // By protection: each way with its result.
   std::map<std::string, std::vector<std::pair<std::string, Judgement>>> found;
   std::vector<Logged> log;
   absl::Duration took;
-  int runs = 0;  // that were answered
+  int runs = 0;  // number of answered runs
 
   void Add(const Way& way, const Judgement& judgement) {
     found[judgement.protection].emplace_back(way.name, judgement);
@@ -59,7 +59,8 @@ struct Totals {
   int not_checked = 0;
 };
 
-// Of the layers that the daemon reports and of the protections looked for.
+// Counts the layers that the daemon reports and the protections that were
+// checked.
 Totals Count(const Examination& examination);
 
 // kExitOk, kExitProtectionMissing or kExitNotChecked.
@@ -68,7 +69,7 @@ int DoctorExitCode(const Examination& examination);
 enum class Detail { kShort, kAttempts };
 std::string DoctorText(const Examination& examination, Detail detail);
 
-// One object; docs/doctor.md has its form.
+// A JSON object; docs/doctor.md describes it.
 std::string DoctorJson(const Examination& examination);
 
 }  // namespace sandglass::client

@@ -8,24 +8,25 @@
 
 namespace sandglass::client {
 
-// A program in one language that starts ./sandglass-probe with the arguments it
-// was given, waits, and ends with its exit code.
+// A program in one language that starts ./sandglass-probe with its own
+// arguments, waits, and ends with the probe's exit code.
 struct Starter {
   const char* language;  // id
   const char* code;
-  // Acts as an interpreter starts and changes nothing: a run that sets it gets
-  // a fresh one. Null where none ever waits.
+  // A variable that is read when an interpreter starts but changes nothing: a
+  // run that sets it gets a fresh interpreter. Null if no interpreter of this
+  // language ever waits.
   const char* fresh_name;
   const char* fresh_value;
 };
 
-// Null for a language that this client has no program in.
+// Null for a language in which this client has no program.
 const Starter* FindStarter(absl::string_view language);
 
 // The name of the probe in /workspace.
 inline constexpr char kProbeName[] = "sandglass-probe";
 
-// The probe itself: a static program that is part of this one.
+// The content of the probe: a static program that is embedded in this one.
 absl::string_view ProbeImage();
 
 }  // namespace sandglass::client
