@@ -1,4 +1,4 @@
-// Running into limits, and leaving things behind.
+// Runs into limits, and leaves things behind.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,12 +28,13 @@ namespace sandglass::probe {
 namespace {
 
 constexpr int kExitRefused = 9;
-// Of what is to be stopped before.
+// The duration of acts that are to be stopped before they end.
 constexpr int kGoOnSeconds = 3;
-// Of what is left behind.
+// How long a process that is left behind stays.
 constexpr unsigned kStaySeconds = 20;
 
-// Where two jails could meet, made of the mark, so that two doctors don't.
+// The places where two jails could meet. They depend on the mark, so that two
+// doctors don't disturb each other.
 struct Places {
   explicit Places(const std::string& mark) {
     const char* home = getenv("HOME");
@@ -76,7 +77,7 @@ socklen_t Size(const Places& places, int family) {
 }
 
 bool Listen(const Places& places, int family) {
-  // Stays open as long as the process.
+  // Stays open as long as the process lives.
   const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   return fd >= 0 &&
          bind(fd, Address(places, family), Size(places, family)) == 0 &&
@@ -105,8 +106,8 @@ void LeaveMarks(const std::string& mark) {
   if (shmget(places.key, 4096, IPC_CREAT | 0666) < 0) {
     failed.emplace_back("shared memory");
   }
-  // The marks can be seen from where they were left, so that not seeing them
-  // elsewhere means something.
+  // Checks that the marks can be seen from where they were left: otherwise not
+  // seeing them elsewhere would mean nothing.
   if (!Connects(places, AF_UNIX) || !Connects(places, AF_INET)) {
     failed.emplace_back("connecting to itself");
   }
@@ -155,7 +156,7 @@ int UseProcesses(long most) {
 }
 
 int UseProcessor() {
-  // Processor time, as the limit counts it.
+  // Processor time in the way in which the limit counts it.
   while (clock() < kGoOnSeconds * CLOCKS_PER_SEC) {
   }
   return 0;
@@ -171,13 +172,13 @@ int WriteOutput(long most_kibibytes) {
   for (long i = 0; i < most_kibibytes; ++i) {
     if (write(1, part.data(), part.size()) < 0) return kExitRefused;
   }
-  // Time for whoever counts.
+  // Gives the daemon time to count.
   sleep(2);
   return 0;
 }
 
 int WriteFile(const char* path, long most_kibibytes) {
-  // The write is to fail instead.
+  // The write shall fail instead.
   signal(SIGXFSZ, SIG_IGN);
   const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return 1;
@@ -201,7 +202,7 @@ int LeaveProcess() {
   setsid();
   if (fork() == 0) {
     for (int number = 1; number < 32; ++number) signal(number, SIG_IGN);
-    // With the pipes open.
+    // Keeps the pipes open.
     sleep(kStaySeconds);
   }
   _exit(0);

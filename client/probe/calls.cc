@@ -1,5 +1,5 @@
 // System calls that a hostile program would try. All of them are harmless even
-// where a broken jail lets them through: their arguments ask for nothing.
+// if a broken jail allows them, because their arguments ask for nothing.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ void Try(const char* name, long number, Args... args) {
   Report(name, result, errno);
 }
 
-// A raw clone with namespace flags: the child, should there be one, ends at
+// A raw clone with namespace flags. If it makes a child, the child ends at
 // once.
 void TryClone(const char* name, unsigned long flags) {
   errno = 0;
@@ -54,7 +54,8 @@ void TryClone3() {
   Report("clone3", child, errno);
 }
 
-// A system call by the 32-bit door; returns what the kernel put in eax.
+// Makes a system call through the 32-bit interface; returns what the kernel has
+// put into eax.
 long CallI386(long number) {
   long result = 0;
   asm volatile("int $0x80"
@@ -69,8 +70,8 @@ void TryForeignArchitectures() {
   errno = 0;
   const long x32 = syscall(kX32Bit | SYS_getpid);
   Report("x32-getpid", x32, errno);
-  // i386's getpid is 20. A kernel without 32-bit support sends SIGSEGV for the
-  // instruction, hence the child.
+  // 20 is i386's getpid. A kernel without 32-bit support sends SIGSEGV for this
+  // instruction, so a child executes it.
   const pid_t child = fork();
   if (child == 0) {
     const long result = CallI386(20);
@@ -162,7 +163,7 @@ void TryKernelInterfaces() {
       SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
   char byte = 'x';
   Try("ioctl-tiocsti", SYS_ioctl, 0, TIOCSTI, &byte);
-  // The kernel looks at 32 bits of the request only; so must the filter.
+  // The kernel only looks at 32 bits of the request, and so must the filter.
   Try("ioctl-tiocsti-high-bits", SYS_ioctl, 0, 0x100000000UL | TIOCSTI, &byte);
 }
 
@@ -172,7 +173,7 @@ void TryCalls() {
   TryRights();
   TryKernelInterfaces();
   TryForeignArchitectures();
-  // Last: what succeeds here changes what the others would say.
+  // Last: if something succeeds here, it changes the answers of the others.
   TryNamespacesAndMounts();
 }
 

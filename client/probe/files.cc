@@ -1,4 +1,4 @@
-// What of the file system can be read, written and watched.
+// What can be read, written and watched in the file system.
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ void TryCreate(const char* name, const std::string& directory) {
   unlink(path.c_str());
 }
 
-// Whether the first bytes can be read and are any.
+// Whether the first bytes can be read and there are any.
 bool HasContent(const char* path) {
   const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
@@ -79,7 +79,7 @@ void TryWriting() {
   ReportNames("writable-places", found);
 }
 
-// /proc/self/mountinfo: the fifth word is the mount point, the sixth its
+// In /proc/self/mountinfo, the fifth word is the mount point and the sixth its
 // options.
 void LookAtMounts() {
   std::vector<std::string> writable;
@@ -152,7 +152,7 @@ void LookAtProc() {
               &HasEntries);
 }
 
-// All jails and the host have the files of the image in common.
+// All jails and the host share the files of the image.
 void TryWatching() {
   errno = 0;
   const int fd = inotify_init1(IN_CLOEXEC);

@@ -21,7 +21,7 @@ constexpr char kUsage[] =
     "       sandglass-probe memory MIB | processes N | cpu | wall | left\n"
     "       sandglass-probe output KIB | file PATH KIB\n";
 
-// Whatever is asked for, it ends at these.
+// The arguments can't exceed these limits.
 constexpr long kMostMebibytes = 2048;
 constexpr long kMostProcesses = 2048;
 constexpr long kMostKibibytes = 512L << 10;
@@ -30,10 +30,10 @@ long Number(const char* text, long most) {
   return std::clamp(strtol(text, nullptr, 10), 0L, most);
 }
 
-// False for what it doesn't know.
+// Returns false for an unknown word.
 bool Look(const std::string& what) {
   const bool all = what == "inside";
-  // ORDER: calls last, since one that succeeds changes the process.
+  // ORDER: calls last, because one that succeeds changes the process.
   if (all || what == "self") LookAtSelf();
   if (all || what == "files") TryFiles();
   if (all || what == "sockets") TrySockets();
@@ -43,7 +43,7 @@ bool Look(const std::string& what) {
          what == "network" || what == "calls";
 }
 
-// -1 for what it doesn't know.
+// Returns -1 for an unknown word.
 int Act(int argc, char** argv) {
   const std::string what = argv[1];
   if (argc == 2) {
@@ -65,7 +65,7 @@ int Act(int argc, char** argv) {
 }
 
 int Main(int argc, char** argv) {
-  // Outside of a jail some of these attempts would do harm.
+  // Outside of a jail, some of these attempts would do harm.
   char directory[64] = "";
   if (geteuid() == 0 || getcwd(directory, sizeof(directory)) == nullptr ||
       strcmp(directory, "/workspace") != 0) {

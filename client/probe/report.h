@@ -4,25 +4,25 @@
 #include <string>
 #include <vector>
 
-// What the parts of the probe share: each attempt is one line of standard
+// What the parts of the probe share: each attempt prints one line to standard
 // output, "name=answer".
 namespace sandglass::probe {
 
-// The answer is OK, or the name of the error number.
+// Prints "OK", or the name of the error number, as the answer.
 void Report(const char* name, long result, int error);
 
-// The answer is a text; what could break the line is replaced.
+// Prints a text as the answer; characters that would break the line are
+// replaced.
 void ReportText(const std::string& name, const std::string& answer);
 
-// The answer is "none", or the names with commas between them, at most 200
-// bytes of them.
+// Prints "none", or the names separated by commas, at most 200 bytes of them.
 void ReportNames(const char* name, const std::vector<std::string>& found);
 
-// The last line: "done=N" for N lines before it. Whoever reads the lines knows
-// by it that none is missing.
+// Prints the last line: "done=N" for N lines before it. It shows the reader
+// that no line is missing.
 void ReportDone();
 
-// The parts, each with its attempts.
+// The parts; each makes its attempts.
 void TryCalls();
 void TrySockets();
 void TryNetwork();
@@ -31,12 +31,13 @@ void LookAtSelf();
 
 // Prints the inodes of the process's seven namespaces.
 void ShowNamespaces();
-// Leaves marks in all that two jails could have in common, says so, and stays.
+// Leaves marks in everything that two jails could have in common, prints that
+// it has, and stays.
 [[noreturn]] void LeaveMarks(const std::string& mark);
 // Looks for such marks.
 void LookForMarks(const std::string& mark);
 
-// Run into one limit. They return what to exit with.
+// These run into one limit each, and return the exit code.
 int UseMemory(long most_mebibytes);
 int UseProcesses(long most);
 int UseProcessor();

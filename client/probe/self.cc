@@ -1,4 +1,5 @@
-// What the process is: its rights, its processes, what it was given.
+// What the process itself is like: its rights, its processes, and what it was
+// given.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,16 +49,17 @@ void LookAtRights() {
   const int count = getgroups(64, groups);
   const bool only_own = count == 0 || (count == 1 && groups[0] == getgid());
   ReportText("groups", only_own ? "none" : std::to_string(count));
-  // At 1 alone a crash starts no program of the host, and so it must stay.
+  // Only with the value 1 does a crash start no program on the host, and the
+  // limit must stay so.
   rlimit core = {};
   setrlimit(RLIMIT_CORE, &core);
   getrlimit(RLIMIT_CORE, &core);
   ReportText("core-limit", std::to_string(core.rlim_max));
 }
 
-// A process can be in 16 Landlock domains, one inside the other: how many more
-// it may enter tells whether it is in one already. In a child, which is
-// restricted by the trial.
+// A process can be in at most 16 nested Landlock domains: how many more it can
+// enter shows whether it is in one already. This is tried in a child, because
+// the trial restricts the process.
 void CountLandlockLayers() {
   constexpr int kMost = 16;
   constexpr int kAbsent = 100;
@@ -89,7 +91,7 @@ void CountLandlockLayers() {
 }
 
 void LookAtOthers() {
-  // This process, who started it, and so on.
+  // The pids of this process, its parent, and so on.
   std::vector<std::string> own;
   std::string pid = std::to_string(getpid());
   while (pid != "0" && pid != "?" && own.size() < 16) {
@@ -123,8 +125,8 @@ void LookAtOthers() {
   ReportNames("init-readable", of_init);
 }
 
-// Whether a program's starter may have this open: its pipes, what its runtime
-// waits with, and files that it can open by itself anyway.
+// Whether the process that starts a program may have left this open: its pipes,
+// what its runtime waits with, and files that the program can open anyway.
 bool IsHarmless(const std::string& target) {
   for (const char* start :
        {"pipe:", "anon_inode:[eventpoll]", "anon_inode:[eventfd]",
@@ -136,13 +138,14 @@ bool IsHarmless(const std::string& target) {
   return false;
 }
 
-// Whether it is a file of the jail's own /proc, of which a JVM opens some now
-// and then: what the path leads to from here, where it may be read anyway.
+// Whether it is a file of the jail's own /proc, some of which a JVM opens now
+// and then: compares it with the file that the path leads to from here, which
+// may be read anyway.
 bool IsOfOwnProc(const std::string& descriptor, const std::string& target) {
   if (target.rfind("/proc/", 0) != 0) return false;
   struct stat open_file = {};
   struct stat here = {};
-  // It may be closed again by now.
+  // It may have been closed meanwhile.
   if (stat(descriptor.c_str(), &open_file) != 0) return errno == ENOENT;
   return stat(target.c_str(), &here) == 0 && here.st_dev == open_file.st_dev &&
          here.st_ino == open_file.st_ino && access(target.c_str(), R_OK) == 0;
@@ -153,13 +156,13 @@ void LookAtDescriptors(const char* name, const std::string& who) {
   const std::string directory = "/proc/" + who + "/fd";
   const std::string listing = "/proc/" + std::to_string(getpid()) + "/fd";
   const std::vector<std::string> fds = Entries(directory);
-  // An empty list would look like a good one.
+  // An empty list would look as if all was well.
   if (fds.empty()) found.emplace_back("can't be listed");
   for (const std::string& fd : fds) {
     char link[256];
     const ssize_t size =
         readlink((directory + "/" + fd).c_str(), link, sizeof(link));
-    if (size <= 0) continue;  // the one that listed them
+    if (size <= 0) continue;  // the descriptor that listed them
     const std::string target(link, static_cast<size_t>(size));
     if (target == listing || IsHarmless(target) ||
         IsOfOwnProc(directory + "/" + fd, target)) {
@@ -170,10 +173,11 @@ void LookAtDescriptors(const char* name, const std::string& who) {
   ReportNames(name, found);
 }
 
-// Names that a program may have: of the daemon (server/job/job_builder.cc), of
-// the languages that it comes with (policy/data/languages), of shells and the
-// JVM's launcher, and of doctor itself, which asks for a fresh interpreter by
-// them (client/doctor/starters.cc). Whatever else is there came from outside.
+// Names that a program may have in its environment: from the daemon
+// (server/job/job_builder.cc), from the shipped languages
+// (policy/data/languages), from shells and the JVM's launcher, and from the
+// doctor itself, which uses some to ask for a fresh interpreter
+// (client/doctor/starters.cc). Any other name came from outside.
 constexpr const char* kGiven =
     " PATH HOME PWD OLDPWD TMPDIR USER LOGNAME LANG LC_CTYPE SHLVL _ "
     "PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED OMP_NUM_THREADS "
@@ -206,7 +210,7 @@ void LookAtEnvironment() {
 void LookAtGroupsAndCounts() {
   std::vector<std::string> below;
   for (const std::string& line : Lines(ReadAll("/proc/self/cgroup"))) {
-    // The program's part of its own jail is all of the tree that shows.
+    // The only visible part of the tree is the program's part of its own jail.
     if (line == "0::/run" || line.substr(line.rfind(':')) == ":/") continue;
     below.push_back(line);
   }

@@ -1,4 +1,4 @@
-// Sockets, and the network that they lead to.
+// Sockets, and the network that they can reach.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ void TrySocket(const char* name, int family, int type, int protocol = 0) {
   if (fd >= 0) close(fd);
 }
 
-// Connects without ever waiting longer than two seconds.
+// Connects, and never waits longer than two seconds.
 void TryConnect(const char* name, const char* address, int port, int type) {
   sockaddr_in target = {};
   target.sin_family = AF_INET;
@@ -110,7 +110,7 @@ void TryNetwork() {
     freeifaddrs(list);
   }
   ReportNames("interface", found);
-  // The kernel numbers interfaces from 1; a second one would have a name.
+  // The kernel numbers interfaces from 1; a second interface would have a name.
   found.clear();
   for (unsigned index = 1; index < 64; ++index) {
     char name[IF_NAMESIZE];
@@ -123,7 +123,7 @@ void TryNetwork() {
   TryConnect("connect-metadata", "169.254.169.254", 80, SOCK_STREAM);
   TryBind("bind-high-port", 18080);
   TryBind("bind-low-port", 80);
-  // Nobody in the jail may change its network.
+  // No process in the jail may change its network.
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request = {};
   strcpy(request.ifr_name, "lo");

@@ -6,11 +6,11 @@
 
 namespace sandglass::probe {
 
-// The content of a small file, of /proc for example; empty when it can't be
+// The content of a small file, for example in /proc; empty when it can't be
 // read.
 std::string ReadAll(const std::string& path);
 
-// Names in a directory but for "." and "..".
+// The names in a directory, without "." and "..".
 std::vector<std::string> Entries(const std::string& path);
 
 std::vector<std::string> Split(const std::string& text, char separator);
