@@ -1,5 +1,5 @@
-// First calls with nothing but gRPC and the public API: a run whose output
-// comes as it is written, and a session, which keeps its state.
+// First calls that only use gRPC and the public API: a run whose output is
+// printed as it is written, and a session, which keeps its state.
 //
 //   first_call [ADDRESS]
 
@@ -46,7 +46,7 @@ grpc::Status Stream(v1::SandboxService::Stub& sandbox) {
       std::fwrite(data.data(), 1, data.size(), stdout);
       std::fflush(stdout);
     } else if (event.has_result()) {
-      // What becomes of a program is never a gRPC error.
+      // However a program ends, that is never a gRPC error.
       const v1::RunCodeResponse& result = event.result();
       std::printf("%s, %s: %s\n", v1::Outcome_Name(result.outcome()).c_str(),
                   result.timings().warm() ? "warm" : "cold",
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   const std::string usual =
       variable != nullptr ? variable : "unix:/run/sandglass/sandglass.sock";
   const std::string address = argc > 1 ? argv[1] : usual;
-  // gRPC takes 4 MiB unless told otherwise; an answer may have 16.
+  // By default gRPC accepts 4 MiB; an answer may have 16.
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
   const std::shared_ptr<grpc::Channel> channel = grpc::CreateCustomChannel(
