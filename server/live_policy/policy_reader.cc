@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "sandbox/os/io.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
@@ -34,7 +35,6 @@ constexpr char kRead = 'r';
 constexpr char kBeat = 'b';
 constexpr char kGood = '+';
 constexpr char kBad = '-';
-constexpr useconds_t kPauseMicros = 1000;
 constexpr size_t kMostWords = 64 * 1024;
 
 std::string ReadAgain(const std::string& directory, const PolicySet& in_force,
@@ -154,7 +154,7 @@ absl::StatusOr<std::string> PolicyReader::Ask(char what,
         absl::Ceil(Until(end), absl::Milliseconds(1)), absl::ZeroDuration())));
     const int ready = ::poll(&fd, 1, rest_ms);
     // ENOMEM goes away, and doesn't mean that the process has died.
-    if (ready < 0 && errno != EINTR) ::usleep(kPauseMicros);
+    if (ready < 0 && errno != EINTR) ::usleep(os::kShortagePauseMicros);
     if (ready <= 0 && Until(end) > absl::ZeroDuration()) continue;
     if (ready <= 0) {
       return absl::DeadlineExceededError(absl::StrCat(
