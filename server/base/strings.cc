@@ -1,7 +1,6 @@
 #include "server/base/strings.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -46,9 +45,8 @@ bool IsPrintableAscii(std::string_view text) {
                      [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
 
-std::string ErrorText(int error) {
-  const char* text = ::strerrordesc_np(error);
-  return text != nullptr ? text : absl::StrCat("error ", error);
+bool IsLowerHex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 absl::Status WithPage(const absl::Status& error, absl::string_view page) {

@@ -9,9 +9,11 @@
 #include "absl/strings/string_view.h"
 #include "policy/text/utf8.h"
 #include "policy/text/views.h"
+#include "sandbox/os/status.h"
 
 namespace sandglass::server {
 
+using os::ErrorText;
 using policy::AbslView;
 using policy::StdView;
 
@@ -30,9 +32,8 @@ std::string AsUtf8(std::string_view bytes);
 // True when every byte is printable ASCII (0x20–0x7e).
 bool IsPrintableAscii(std::string_view text);
 
-// The meaning of the errno value `error` in the words of strerror(3), but
-// thread-safe.
-std::string ErrorText(int error);
+// True when every byte is a hexadecimal digit, letters in lower case.
+bool IsLowerHex(std::string_view text);
 
 // The same error with ". See PAGE" added to its message, unless the message
 // already names a page of docs/. Every error for the people who run the daemon

@@ -37,8 +37,7 @@ constexpr size_t kIdDigits = 64;
 constexpr int kTopFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 bool IsId(const std::string& name) {
-  return name.size() == kIdDigits &&
-         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return name.size() == kIdDigits && IsLowerHex(name);
 }
 
 std::string Own(const std::string& tree) {

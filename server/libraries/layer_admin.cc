@@ -143,7 +143,7 @@ absl::StatusOr<v1::RemoveLayerResponse> LayerAdmin::Remove(
   }
   const std::string& digits = request.layer_id();
   if (digits.size() < kFewestDigits || digits.size() > kIdDigits ||
-      digits.find_first_not_of("0123456789abcdef") != std::string::npos) {
+      !IsLowerHex(digits)) {
     return InvalidRequest(
         {{"layer_id",
           absl::StrCat(Quote(digits), " is no layer's id; it takes ",

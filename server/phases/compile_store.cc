@@ -31,8 +31,7 @@ absl::Status Failure(absl::string_view what, absl::string_view path) {
 }
 
 bool IsKey(std::string_view name) {
-  return name.size() == kKeyDigits &&
-         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return name.size() == kKeyDigits && IsLowerHex(name);
 }
 
 std::string UnfinishedName() { return RandomId(kUnfinished, 8); }

@@ -1,7 +1,8 @@
 #include "server/rpc/trace_context.h"
 
-#include <algorithm>
 #include <map>
+
+#include "server/base/strings.h"
 
 namespace sandglass::server {
 namespace {
@@ -18,12 +19,6 @@ constexpr size_t kParentEnd = kParentBegin + kParentDigits;
 constexpr size_t kFlagsBegin = kParentEnd + 1;
 constexpr size_t kLength = kFlagsBegin + 2;
 
-bool IsHex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
-}
-
 bool IsZero(std::string_view text) {
   return text.find_first_not_of('0') == std::string_view::npos;
 }
@@ -38,9 +33,9 @@ std::string ParseTraceparent(std::string_view value) {
   const std::string_view version = value.substr(0, kVersionEnd);
   const std::string_view trace = value.substr(kTraceBegin, kTraceDigits);
   const std::string_view parent = value.substr(kParentBegin, kParentDigits);
-  if (!IsHex(version) || version == "ff" || !IsHex(trace) || IsZero(trace) ||
-      !IsHex(parent) || IsZero(parent) ||
-      !IsHex(value.substr(kFlagsBegin, kLength - kFlagsBegin))) {
+  if (!IsLowerHex(version) || version == "ff" || !IsLowerHex(trace) ||
+      IsZero(trace) || !IsLowerHex(parent) || IsZero(parent) ||
+      !IsLowerHex(value.substr(kFlagsBegin, kLength - kFlagsBegin))) {
     return "";
   }
   if (value.size() > kLength && (version == "00" || value[kLength] != '-')) {
