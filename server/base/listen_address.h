@@ -7,6 +7,10 @@
 
 namespace sandglass::server {
 
+// So many connections wait while the server is busy accepting; the kernel cuts
+// it to net.core.somaxconn.
+inline constexpr int kListenBacklog = 4096;
+
 // Where the daemon listens: a unix socket or a loopback TCP port.
 struct ListenAddress {
   std::string unix_path;  // absolute; empty for TCP

@@ -8,16 +8,11 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/listen_address.h"
 #include "server/base/strings.h"
 
 namespace sandglass::server {
-namespace {
-
-// So many connections may wait while the server is busy accepting; the kernel
-// lowers this to net.core.somaxconn.
-constexpr int kBacklog = 4096;
-
-}  // namespace
+namespace {}  // namespace
 
 absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
                                    const std::string& address) {
@@ -46,7 +41,7 @@ absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ==
           0 &&
       ::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
-      ::listen(socket.get(), kBacklog) == 0) {
+      ::listen(socket.get(), kListenBacklog) == 0) {
     return socket;
   }
   const int error = errno;

@@ -10,15 +10,12 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/listen_address.h"
 #include "server/base/state_dir.h"
 #include "server/base/strings.h"
 
 namespace sandglass::server {
 namespace {
-
-// So many connections may wait while the server is busy accepting; the kernel
-// lowers this to net.core.somaxconn.
-constexpr int kBacklog = 4096;
 
 absl::Status Failed(const std::string& path, const char* step) {
   return absl::InternalError(absl::StrCat("socket ", Quote(path, 256), ": ",
@@ -112,7 +109,8 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
     return Failed(path, "chown");
   }
   if (::chmod(path.c_str(), options.mode) != 0) return Failed(path, "chmod");
-  if (::listen(socket.get(), kBacklog) != 0) return Failed(path, "listen");
+  if (::listen(socket.get(), kListenBacklog) != 0)
+    return Failed(path, "listen");
   std::move(undo).Cancel();
   return socket;
 }

@@ -26,11 +26,10 @@
 namespace sandglass::server {
 namespace {
 
-constexpr char kPage[] = "docs/troubleshooting.md";
-
 int Refuse(const absl::Status& status) {
   std::fflush(stdout);
-  absl::FPrintF(stderr, "%s\n", std::string(WithPage(status, kPage).message()));
+  absl::FPrintF(stderr, "%s\n",
+                std::string(WithPage(status, kStartPage).message()));
   return kExitBadConfig;
 }
 

@@ -62,7 +62,7 @@ namespace {
 // Jails that the spawner makes in advance, for runs for which the pool has
 // nothing.
 constexpr uint32_t kSpareJails = 2;
-constexpr char kPage[] = "docs/troubleshooting.md";
+
 absl::Status RequireSingleThread() {
   std::error_code error;
   const auto threads = std::distance(
@@ -178,7 +178,7 @@ std::vector<std::string> WrittenPlaces(const Config& config,
 
 int Fail(const absl::Status& status, int exit_status) {
   Log(LogLevel::kError, "start_failed",
-      {{"error", std::string(WithPage(status, kPage).message())}});
+      {{"error", std::string(WithPage(status, kStartPage).message())}});
   return exit_status;
 }
 

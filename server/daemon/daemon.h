@@ -6,11 +6,14 @@
 
 namespace sandglass::server {
 
-// Starts the daemon, serves and drains. A supervisor that forked this process
-// watches it through `supervisor`, and when the supervisor dies, so does this
-// process; null when there is no supervisor. Returns the process's exit status:
-// 0 after an orderly end, kExitBadConfig when a restart would not help,
-// otherwise 1. Preconditions: single-threaded; no gRPC object exists.
+// The page that an error names for which the daemon doesn't start.
+inline constexpr char kStartPage[] = "docs/troubleshooting.md";
+
+// Starts, serves and drains. `supervisor`: what a supervisor that forked this
+// process watches it by, whose death is also this one's; null: there is none.
+// Returns the process's exit status: 0 after an
+// orderly end, kExitBadConfig for what a restart would not help, else 1.
+// Preconditions: single-threaded; no gRPC object exists.
 int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor);
 
 // Removes what a daemon with these flags left on the host. Called after its

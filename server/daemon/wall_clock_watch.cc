@@ -6,9 +6,9 @@
 namespace sandglass::server {
 
 void ArmClockWatch(const os::Fd& fd) {
-  constexpr time_t kNever = 9'000'000'000;
+  constexpr time_t kFarFuture = 9'000'000'000;
   itimerspec never{};
-  never.it_value.tv_sec = kNever;
+  never.it_value.tv_sec = kFarFuture;
   ::timerfd_settime(fd.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
                     &never, nullptr);
 }

@@ -20,7 +20,7 @@ namespace {
 // into a message.
 constexpr size_t kMostShownArgs = 32;
 constexpr size_t kMostShownBytes = 1024;
-constexpr absl::Duration kRetryAfter = absl::Seconds(1);
+constexpr absl::Duration kRetryAnswerAfter = absl::Seconds(1);
 
 }  // namespace
 
@@ -119,13 +119,13 @@ absl::Status StartFailure(const sandbox::SpawnFailedEvent& event,
     if (event.step == sandbox::SetupStep::kMakePipes && plan.on_terminal() &&
         event.error == ENOSPC) {
       return TooManyExecs("all of the session's terminals are in use",
-                          kRetryAfter);
+                          kRetryAnswerAfter);
     }
     return TooManyExecs(
         absl::StrCat("the session has no room for another process (",
                      sandbox::SetupStepName(static_cast<int>(event.step)), ": ",
                      why, ")"),
-        kRetryAfter);
+        kRetryAnswerAfter);
   }
   if (event.step == sandbox::SetupStep::kEnterDirectory) {
     const std::string directory = Quote(plan.process.directory);

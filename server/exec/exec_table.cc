@@ -22,8 +22,7 @@ constexpr size_t kMostEnded = 64;
 // Bound for the output that is kept of all sessions; exec_table_room.cc has
 // that of one session.
 constexpr uint64_t kAllBytes = uint64_t{512} << 20;
-constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all sessions
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 constexpr absl::Duration kWatchAgain = absl::Milliseconds(10);
 
@@ -175,7 +174,7 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   if (commands.running >= kMostRunning) {
     return TooManyExecs(
         absl::StrCat(commands.running, " commands run in the session"),
-        kRetryAfter);
+        kRetryExecAfter);
   }
   const std::string& caller = session->caller().name;
   switch (running_shares_.RoomFor(caller)) {
@@ -187,11 +186,11 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
                        running_shares_.held(),
                        " commands that run on the server are of ", caller,
                        ", which is its share"),
-          kRetryAfter);
+          kRetryExecAfter);
     case Shares::Room::kNone:
       return TooManyExecs(
           absl::StrCat(running_.load(), " commands run on the server"),
-          kRetryAfter);
+          kRetryExecAfter);
   }
   if (absl::Status room =
           CheckStdinRoom(session->caller(), ready.plan.stdin_data.size());
@@ -215,10 +214,10 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
     if (absl::IsResourceExhausted(asked)) {
       return TooManyExecs(
           absl::StrCat("the session can't start it now: ", asked.message()),
-          kRetryAfter);
+          kRetryExecAfter);
     }
     if (absl::IsFailedPrecondition(asked)) {
-      return TooManyExecs("the session is just being forked", kRetryAfter);
+      return TooManyExecs("the session is just being forked", kRetryExecAfter);
     }
     return RunFailed(asked);
   }

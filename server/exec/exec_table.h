@@ -28,6 +28,9 @@
 
 namespace sandglass::server {
 
+// After which time to try again where there was no room for a command.
+inline constexpr absl::Duration kRetryExecAfter = absl::Milliseconds(500);
+
 struct ExecTableParts {
   const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;

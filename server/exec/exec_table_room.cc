@@ -12,7 +12,6 @@ namespace {
 
 // Bound for the output that is kept of one session.
 constexpr uint64_t kSessionBytes = uint64_t{32} << 20;
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 
 }  // namespace
 
@@ -69,7 +68,7 @@ absl::Status ExecTable::CheckStdinRoom(const Caller& owner, size_t bytes) {
                    " have too much input that they don't read: ",
                    OwnerOf(owner)->stdin_waiting.bytes(), " of ",
                    stdin_waiting_.bytes(), " bytes that the server holds"),
-      kRetryAfter);
+      kRetryExecAfter);
 }
 
 }  // namespace sandglass::server

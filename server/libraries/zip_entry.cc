@@ -14,7 +14,7 @@ struct Discard {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
-std::string ErrorText(int code) {
+std::string ZipErrorText(int code) {
   zip_error_t error;
   zip_error_init_with_code(&error, code);
   std::string text = zip_error_strerror(&error);
@@ -30,7 +30,7 @@ absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
   const std::unique_ptr<zip_t, Discard> zip(
       zip_open(archive.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
   if (zip == nullptr) {
-    const std::string message = absl::StrCat(archive, ": ", ErrorText(code));
+    const std::string message = absl::StrCat(archive, ": ", ZipErrorText(code));
     return code == ZIP_ER_NOENT ? absl::NotFoundError(message)
                                 : absl::InvalidArgumentError(message);
   }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/archive/tar.h"
+#include "sandbox/wire/jail_layout.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
 
@@ -16,7 +17,7 @@ using internal::StoredEntry;
 using sandbox::FileAgent;
 using sandbox::FileType;
 
-constexpr char kWorkspace[] = "/workspace";
+using sandbox::kWorkspace;
 
 void SetMtime(absl::Time mtime, StoredEntry& entry) {
   const int64_t nanos = absl::ToUnixNanos(mtime);

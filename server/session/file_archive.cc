@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sandbox/os/status.h"
+#include "sandbox/wire/jail_layout.h"
 #include "sandbox/wire/sparse.h"
 #include "server/base/errors.h"
 #include "server/session/file_status.h"
@@ -19,7 +20,7 @@ namespace {
 
 using sandbox::FileAgent;
 
-constexpr char kWorkspace[] = "/workspace";
+using sandbox::kWorkspace;
 constexpr size_t kChunk = size_t{256} << 10;
 constexpr absl::Duration kRetryAfterSpace = absl::Seconds(1);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "sandbox/files/file_agent_client.h"
+#include "sandbox/wire/jail_layout.h"
 #include "server/base/errors.h"
 #include "server/base/proto_time.h"
 #include "server/base/strings.h"
@@ -20,7 +21,7 @@ constexpr size_t kMostPathBytes = 4096;
 // The first and the last second that a Timestamp can have.
 constexpr absl::Time kFirstTime = absl::FromUnixSeconds(-62'135'596'800);
 constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
-constexpr char kWorkspace[] = "/workspace";
+using sandbox::kWorkspace;
 
 // The codes are converted by their numbers.
 static_assert(v1::FileErrorCode_MAX == sandbox::kFileCodeCount - 1);

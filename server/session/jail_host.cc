@@ -19,14 +19,12 @@
 #include "server/base/strings.h"
 #include "server/job/job_builder.h"
 #include "server/session/cell_run.h"
+#include "server/session/jail_host_times.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
 constexpr int kMostEventsAtOnce = 64;
-// Each run has limits of its own; the kernel itself has none.
-constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 
 constexpr char kDaemonEnded[] = "the daemon was started anew";
 // Allowed in addition, since files can have more names than there may be files.
@@ -50,6 +48,7 @@ sandbox::ProcessSpec KernelProcess(const Job& start) {
   process.with_channel = true;
   process.open_files = start.limits.open_files;
   process.file_size_bytes = start.limits.file_size_bytes;
+  // Its runs have limits of their own; the kernel itself has none.
   process.cpu_time = kNoCpuLimit;
   return process;
 }

@@ -8,13 +8,12 @@
 #include "server/job/jail_source.h"
 #include "server/job/job_builder.h"
 #include "server/session/jail_host.h"
+#include "server/session/jail_host_times.h"
 
 namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kAttachTimeout = absl::Seconds(15);
-// Each run has limits of its own; the kernel itself has none.
-constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 
 }  // namespace
 
@@ -113,6 +112,7 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailHost::TakeJail(
     absl::Status ready;
     if ((*jail)->has_runner()) {
       sandbox::ProgramSpec program = ToProgram(start, **jail);
+      // Its runs have limits of their own; the kernel itself has none.
       program.cpu_time = kNoCpuLimit;
       ready = (*jail)->StartProgram(program);
       if (ready.ok()) {

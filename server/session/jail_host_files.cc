@@ -12,14 +12,12 @@
 #include "server/base/monotonic.h"
 #include "server/base/poll_until.h"
 #include "server/session/jail_host.h"
+#include "server/session/jail_host_times.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
-// Another thread may take the event for which one waits.
-constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
-// Long enough for the largest workspace that there may be.
+// As large as a workspace may be.
 constexpr absl::Duration kFillTimeout = absl::Seconds(120);
 constexpr absl::Duration kSaveTimeout = absl::Seconds(30);
 // All processes are stopped meanwhile.

@@ -13,14 +13,10 @@
 #include "server/base/monotonic.h"
 #include "server/base/poll_until.h"
 #include "server/session/jail_host.h"
+#include "server/session/jail_host_times.h"
 
 namespace sandglass::server {
-namespace {
-
-// Another thread may take the event for which one waits.
-constexpr absl::Duration kLookInterval = absl::Milliseconds(5);
-
-}  // namespace
+namespace {}  // namespace
 
 absl::Status JailHost::Spawn(const sandbox::ProcessSpec& spec,
                              CancelToken& cancel, int64_t deadline,

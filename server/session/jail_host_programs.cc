@@ -9,14 +9,11 @@
 #include "server/session/cell_run.h"
 #include "server/session/file_status.h"
 #include "server/session/jail_host.h"
+#include "server/session/jail_host_times.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
-// The processor time is measured instead; the kernel's own limit would also
-// count what comes after the program.
-constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 constexpr uint32_t kProgramMode = 0755;
 
 // The files that make up a job's program: what was compiled, or its code.
@@ -127,6 +124,8 @@ absl::StatusOr<JobResult> JailHost::RunStaged(
   process.with_stdin = true;
   process.open_files = job.limits.open_files;
   process.file_size_bytes = job.limits.file_size_bytes;
+  // Its processor time is measured; the kernel's own limit would count what
+  // comes after it, too.
   process.cpu_time = kNoCpuLimit;
   if (absl::Status spawned =
           Spawn(process, cancel, After(Now(), kSetupTimeout), program);
