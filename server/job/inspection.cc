@@ -50,12 +50,6 @@ const policy::Finding* FirstOf(const policy::Findings& findings,
   return found == findings.list.end() ? nullptr : &*found;
 }
 
-// A kernel takes what is no program: magics.
-bool IsCell(const Job& job) {
-  return job.kernel != nullptr ||
-         (job.session != nullptr && job.inspection->language->kernel);
-}
-
 // What the rules have to say may be told to a person, who then answers, or has
 // answered.
 void AskForApproval(const Inspection& inspection, Inspected& inspected) {
@@ -124,8 +118,7 @@ bool LooksInCompiler(const Job& job) {
 
 bool LooksInRunner(const Job& job) {
   return NeedsAnalyser(job) && job.inspection->language->analyser->in_runner &&
-         !job.look_only && !job.zygote.empty() && job.session == nullptr &&
-         job.kernel == nullptr;
+         !job.zygote.empty() && std::holds_alternative<OwnJail>(job.target);
 }
 
 std::vector<std::string_view> SourcesOf(const Job& job) {
@@ -156,11 +149,11 @@ Inspected Inspect(const Job& job, const absl::StatusOr<std::string>& said) {
   inspected.findings =
       policy::ApplyRules(rules, language, SourcesOf(job), facts);
   policy::Findings& findings = inspected.findings;
-  // A rule that stops runs lets nothing pass that it could not read, unless the
-  // language itself has said that it won't run.
+  // A gate lets nothing pass that it could not read, unless the language's own
+  // word is that it won't run; a kernel takes what is no program: magics.
   const policy::Severity gate = policy::SeverestFor(rules, language);
   if (findings.syntax_error && gate >= policy::Severity::kRequireApproval &&
-      !(inspection.language->analyser->same_parser && !IsCell(job))) {
+      !(inspection.language->analyser->same_parser && !IsCell(job.target))) {
     for (policy::Finding& finding : findings.list) {
       if (finding.rule == policy::kSyntaxErrorFound) finding.severity = gate;
     }

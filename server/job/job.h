@@ -19,6 +19,7 @@
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/fd.h"
 #include "server/job/job_result.h"
+#include "server/job/job_target.h"
 #include "server/layers/jail_layer.h"
 #include "server/layers/library_request.h"
 
@@ -28,9 +29,7 @@ struct FileEvent;
 
 namespace sandglass::server {
 
-class Session;
 struct Inspection;
-struct SessionSpec;
 
 // Bounds of what one run hands back, all files together. The bytes leave room
 // for both streams and everything else in a message of 16 MiB.
@@ -112,20 +111,11 @@ struct Job {
   uint32_t max_collected_files = kMaxCollectedFiles;
   // Its standard input stays open although there is nothing to write to it yet.
   bool keeps_stdin = false;
-  // When set, its code is a cell of this session's kernel, in that context.
-  std::shared_ptr<Session> session;
-  std::string context;
-  // The session's spec changed for a language that isn't the session's own;
-  // null when the language is its own.
-  std::shared_ptr<const SessionSpec> guest;
-  // When set, its code is the only cell of a kernel of its own.
-  std::shared_ptr<const SessionSpec> kernel;
-  // Whether a value is displayed, and an error reported by its parts.
+  JobTarget target;  // where it runs
+  // A value is displayed, an error told by its parts.
   bool rich = false;
   // How its text is inspected before it runs; null when it isn't.
   std::shared_ptr<Inspection> inspection;
-  // The job ends with the inspection: nothing is run.
-  bool look_only = false;
   // Its profile lets it reach some hosts.
   bool has_network = false;
   // Nobody asked for this job, so the pool is not to keep jails for others like

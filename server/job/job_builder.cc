@@ -245,7 +245,7 @@ Job MakeJob(const policy::Language& language,
     spec.limits = limits.run;
     spec.env = wished;
     spec.libraries = job.libraries;
-    job.kernel = std::make_shared<const SessionSpec>(std::move(spec));
+    job.target = OwnKernel{std::move(spec)};
   }
   job.fetch.assign(request.fetch().begin(), request.fetch().end());
   job.code = std::move(*request.mutable_code());
@@ -275,8 +275,7 @@ Job MakeJob(const policy::Language& language,
 }
 
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
-                std::shared_ptr<Session> session,
-                v1::RunCodeRequest&& request) {
+                SessionPlace place, v1::RunCodeRequest&& request) {
   Job job;
   job.template_name = spec.profile->run_template();
   job.redactor = spec.profile->redactor;
@@ -286,24 +285,20 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
   job.can_want = WhatItCanWant(*spec.language, *spec.profile);
   job.code = std::move(*request.mutable_code());
   job.stdin_data = std::move(*request.mutable_stdin());
-  job.session = std::move(session);
-  job.context = request.context();
+  job.target = SessionCell{std::move(place)};
   job.rich = true;
   job.inspection = MakeInspection(spec.profile, *spec.language, job);
   return job;
 }
 
 Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
-                   std::shared_ptr<Session> session,
-                   v1::RunCodeRequest&& request) {
-  const std::string context = request.context();
+                   SessionPlace place, v1::RunCodeRequest&& request) {
   for (const auto& [name, value] : spec.env) {
     (*request.mutable_env())[name] = value;
   }
   Job job = MakeJob(*spec.language, spec.profile, limits, std::move(request),
                     spec.libraries);
-  job.session = std::move(session);
-  job.context = context;
+  job.target = SessionProgram{std::move(place)};
   job.zygote.clear();
   job.prestart.clear();
   return job;

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_JOB_JOB_BUILDER_H_
 #define SANDGLASS_SERVER_JOB_JOB_BUILDER_H_
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -30,12 +29,11 @@ Job MakeJob(const policy::Language& language,
 
 // Makes a job for a cell of a session's kernel.
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
-                std::shared_ptr<Session> session, v1::RunCodeRequest&& request);
+                SessionPlace place, v1::RunCodeRequest&& request);
 
 // Makes a job for a run in a session whose language has no kernel.
 Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
-                   std::shared_ptr<Session> session,
-                   v1::RunCodeRequest&& request);
+                   SessionPlace place, v1::RunCodeRequest&& request);
 
 // The environment of a session's processes: the base, the language's, the
 // profile's and the session's own variables, each overriding those before.

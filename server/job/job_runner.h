@@ -7,7 +7,8 @@
 
 namespace sandglass::server {
 
-// Runs jobs. Called by many threads at once. It outlives all who were given it.
+// Runs jobs. Called by many threads at once. It outlives all who were given a
+// reference to it.
 class JobRunner {
  public:
   virtual ~JobRunner() = default;

@@ -28,8 +28,8 @@ FillFunction Operations::Noted(FillFunction fill) {
 }
 
 void Operations::NoteRun(const Run& run, const RunEnd& end) {
-  // When the program was only inspected, nothing was run.
-  if (run.job().look_only) return;
+  // Of a program that was only looked at nothing has run.
+  if (IsLookAlone(run.job().target)) return;
   const RunOrigin& origin = run.origin();
   if (!end.status.ok()) {
     tally_.NoteError(origin.caller, origin.language, end.status);

@@ -304,7 +304,7 @@ JobResult NotLetRun(const Job& job,
     result.verdict.explanation = "The profile's rules let this program run.";
   }
   result.timings.analysis = inspected->time;
-  if (job.session != nullptr) result.cell.emplace();
+  if (SessionPlaceOf(job.target) != nullptr) result.cell.emplace();
   result.inspected = std::move(inspected);
   return result;
 }
@@ -336,13 +336,14 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     CancelToken& cancel, JobObserver* observer,
                                     CompileCache* cache) {
   std::shared_ptr<const Inspected> inspected;
-  if (job.look_only && job.inspection == nullptr) return NotLetRun(job, {});
+  if (IsLookAlone(job.target) && job.inspection == nullptr)
+    return NotLetRun(job, {});
   if (job.inspection != nullptr && !LooksInRunner(job) &&
       !LooksInCompiler(job)) {
     absl::StatusOr<Inspected> looked = LookApart(runner, job, deadline, cancel);
     if (!looked.ok()) return looked.status();
     inspected = std::make_shared<const Inspected>(*std::move(looked));
-    if (inspected->decision != Decision::kRun || job.look_only) {
+    if (inspected->decision != Decision::kRun || IsLookAlone(job.target)) {
       return NotLetRun(job, inspected);
     }
   }
@@ -357,13 +358,13 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
     if (compile->verdict.outcome != policy::Outcome::kOk) {
       JobResult result = NotRun(job, compile);
       result.timings.compile = Since(began);
-      if (job.session != nullptr) result.cell.emplace();
+      if (SessionPlaceOf(job.target) != nullptr) result.cell.emplace();
       return WithLook(std::move(result), std::move(inspected));
     }
     if (LooksInCompiler(job)) {
       inspected = std::make_shared<const Inspected>(
           Inspect(job, SaidByCompiler(*end->compiled, job)));
-      if (inspected->decision != Decision::kRun || job.look_only) {
+      if (inspected->decision != Decision::kRun || IsLookAlone(job.target)) {
         return WithCompile(NotLetRun(job, inspected), compile, Since(began));
       }
     }

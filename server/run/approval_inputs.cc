@@ -49,12 +49,13 @@ bool NamesASecret(const std::string& name) {
   });
 }
 
-// Shows the variables that the request or its session gives the program, beyond
-// those that every program has. They replace the names that are there.
-void ShowEnvironment(const Job& job, uint64_t& room, v1::Approval& shown) {
+// What the program is given beside what every program has, by the request or
+// its session, in place of the names that are there.
+void ShowEnvironment(const Run& run, uint64_t& room, v1::Approval& shown) {
+  const Job& job = run.job();
   std::map<std::string, std::string> given;
-  if (job.session != nullptr) {
-    const policy::StringPairs& env = job.session->spec().env;
+  if (const auto& session = run.origin().session; session != nullptr) {
+    const policy::StringPairs& env = session->spec().env;
     given.insert(env.begin(), env.end());
   }
   const std::set<std::string> named(shown.env().begin(), shown.env().end());
@@ -84,7 +85,7 @@ void ShowInputs(Run& run, v1::Approval& shown) {
   shown.set_code(job.code);
   shown.set_code_sha256(inputs.code_sha256);
   uint64_t room = kMostInputText;
-  ShowEnvironment(job, room, shown);
+  ShowEnvironment(run, room, shown);
   for (size_t i = 0; i < inputs.files.size(); ++i) {
     const RunInputs::File& file = inputs.files[i];
     v1::ApprovalInput& input = *shown.add_files();

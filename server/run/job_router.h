@@ -11,9 +11,7 @@
 
 namespace sandglass::server {
 
-// Runs each job where it belongs: a program in a jail of its own, a cell in its
-// kernel. A durable session's files are saved when Run returns, or the result
-// says why not.
+// Runs each job where its target says.
 class JobRouter final : public JobRunner {
  public:
   // What `parts` points to outlives the router.

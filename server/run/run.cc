@@ -115,7 +115,9 @@ v1::RunSummary Run::Summary() const {
   summary.set_request_id(origin_.request_id);
   summary.set_caller(origin_.caller.name);
   summary.set_trace_id(origin_.caller.trace_id);
-  if (job_.session != nullptr) summary.set_session_id(job_.session->id());
+  if (origin_.session != nullptr) {
+    summary.set_session_id(origin_.session->id());
+  }
   absl::MutexLock lock(&mutex_);
   summary.set_state(running_ ? v1::RUN_STATE_RUNNING : v1::RUN_STATE_QUEUED);
   return summary;

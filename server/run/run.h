@@ -24,6 +24,8 @@
 
 namespace sandglass::server {
 
+class Session;
+
 // How a run ended for one of its listeners.
 struct RunEnd {
   absl::Status status;  // OK exactly when `response` is set
@@ -69,6 +71,8 @@ struct RunOrigin {
   // What a person is asked about the run, if a rule of its profile may require
   // that; the program's own part is added only then.
   std::shared_ptr<const ApprovalSubject> approval;
+  // In which it has its turn; null: it is in none.
+  std::shared_ptr<Session> session;
 };
 
 class Run;
@@ -105,7 +109,7 @@ class Run : public JobObserver, public QueuedRun, public Turn {
 
   const RunOrigin& origin() const { return origin_; }
   const std::string& id() const override { return origin_.run_id; }
-  const std::string& context() const override { return job_.context; }
+  const std::string& context() const override { return ContextOf(job_.target); }
   const Job& job() const { return job_; }
   const std::string& caller_name() const override {
     return origin_.caller.name;

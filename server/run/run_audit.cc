@@ -23,9 +23,9 @@ void AddOrigin(const Run& run, Json& fields) {
   }
   fields["lang"] = origin.language;
   fields["profile"] = origin.profile;
-  if (const auto& session = run.job().session; session != nullptr) {
+  if (const auto& session = origin.session; session != nullptr) {
     fields["session_id"] = session->id();
-    if (!run.job().context.empty()) fields["context"] = run.job().context;
+    if (!run.context().empty()) fields["context"] = run.context();
   }
   if (!origin.request_id.empty()) fields["request_id"] = origin.request_id;
   if (!origin.labels.empty()) fields["labels"] = origin.labels;
@@ -130,8 +130,8 @@ absl::Status RunAudit::WriteApproval(const std::string& event,
 
 absl::Status RunAudit::Write(Run& run, const RunEnd& end, absl::Duration queued,
                              absl::Duration total) {
-  // When the program was only inspected, nothing was run.
-  const char* event = run.job().look_only ? "policy_test" : "run";
+  // Of a program that was only looked at nothing has run.
+  const char* event = IsLookAlone(run.job().target) ? "policy_test" : "run";
   Begin(run);
   Json fields = Json::object();
   if (end.status.ok()) {

@@ -55,8 +55,8 @@ absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
 bool RunDispatcher::Enqueue(const std::shared_ptr<Run>& run) {
   absl::Status queued;
   bool turn = true;
-  if (const auto& session = run->job().session; session != nullptr) {
-    // It is counted before it is in the line, where its turn may come at once.
+  if (const auto& session = run->origin().session; session != nullptr) {
+    // Counted before it is in the line, where its turn may come at once.
     const RunOrigin& origin = run->origin();
     const absl::Status room =
         lines_.Add(origin.caller.name, origin.request_bytes);
@@ -77,14 +77,14 @@ bool RunDispatcher::Enqueue(const std::shared_ptr<Run>& run) {
 
 bool RunDispatcher::Unqueue(Run& run) {
   if (admission_.Remove(&run)) return true;
-  const auto& session = run.job().session;
+  const auto& session = run.origin().session;
   if (session == nullptr || !session->RemoveWaiting(run)) return false;
   lines_.Remove(run.origin().caller.name, run.origin().request_bytes);
   return true;
 }
 
 void RunDispatcher::PassTurnOn(Run& run) {
-  const std::shared_ptr<Session> session = run.job().session;
+  const std::shared_ptr<Session> session = run.origin().session;
   if (session == nullptr) return;
   // Only runs have turns, so the next one is a run.
   const auto next = Run::Of(session->Leave(run));
@@ -167,7 +167,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   absl::StatusOr<v1::ApprovalNeeded> asked = v1::ApprovalNeeded();
   if (result.ok() &&
       result->verdict.outcome == policy::Outcome::kNeedsApproval &&
-      !run.job().look_only) {
+      !IsLookAlone(run.job().target)) {
     asked = AskForApproval(run, *result->inspected);
   }
   // The slot is released before the answer is sent, so that a caller who runs
@@ -200,7 +200,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
 absl::Status RunDispatcher::TakeLibraries(Run& run,
                                           std::optional<UsedLibraries>& used) {
   Job& job = run.mutable_job();
-  if (!job.libraries || job.look_only) return absl::OkStatus();
+  if (!job.libraries || IsLookAlone(job.target)) return absl::OkStatus();
   if (options_.libraries == nullptr) {
     return LibrariesUnavailable("this daemon installs no libraries");
   }
@@ -239,7 +239,7 @@ void RunDispatcher::EndCancelled(Run& run) {
     case policy::KillReason::kShutdown:
       return EndUnstarted(run, ShuttingDown());
     case policy::KillReason::kSessionDied:
-      return EndUnstarted(run, run.job().session->Lives());
+      return EndUnstarted(run, run.origin().session->Lives());
     default:
       return EndUnstarted(run, absl::OkStatus());
   }

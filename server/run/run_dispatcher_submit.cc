@@ -57,9 +57,8 @@ struct RunDispatcher::Submission {
   RunOrigin origin;  // Authorise says what its profile and language are
 
   // Resolve.
-  std::shared_ptr<Session> session;  // null: the request names none
-  ApprovalSubject asked;             // where a person may be asked
-  std::string approval_id;           // that the request brings
+  ApprovalSubject asked;    // where a person may be asked
+  std::string approval_id;  // that the request brings
 
   // Validate.
   ValidRequest valid;
@@ -130,7 +129,7 @@ absl::Status RunDispatcher::Resolve(Submission& submission) {
     absl::StatusOr<std::shared_ptr<Session>> found =
         options_.sessions->Find(submission.caller, request.session_id());
     if (!found.ok()) return found.status();
-    submission.session = *std::move(found);
+    submission.origin.session = *std::move(found);
   }
   if (submission.may_ask) {
     submission.asked = AskedAbout(submission.caller, request);
@@ -143,7 +142,7 @@ absl::Status RunDispatcher::Validate(Submission& submission) const {
   const std::optional<LookOnly>& look = submission.look;
   absl::StatusOr<ValidRequest> valid = ValidateRunCode(
       *submission.policy, std::move(submission.request), submission.prefix,
-      submission.session, look.has_value() ? look->profile : nullptr);
+      submission.origin.session, look.has_value() ? look->profile : nullptr);
   if (!valid.ok()) return valid.status();
   submission.valid = *std::move(valid);
   const policy::Language& language = *submission.valid.language;
@@ -166,7 +165,7 @@ absl::Status RunDispatcher::Authorise(Submission& submission) {
   submission.origin.profile = submission.valid.profile->name;
   job.run_id = submission.origin.run_id;
   if (submission.look.has_value()) {
-    job.look_only = true;
+    job.target = LookAlone{.as_cell = IsCell(job.target)};
     if (submission.look->profile != nullptr) {
       UseJailsOf(submission.policy->ToolProfile(language), language, job);
     }
@@ -217,8 +216,8 @@ std::shared_ptr<Run> RunDispatcher::Queue(Submission& submission,
     // OnEnd was called.
     if (claimed.how == How::kNew) queued = Enqueue(run);
   };
-  if (submission.session != nullptr) {
-    submission.session->InOrder(arrive);
+  if (const auto& session = run->origin().session; session != nullptr) {
+    session->InOrder(arrive);
   } else {
     arrive();
   }

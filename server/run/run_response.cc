@@ -129,11 +129,11 @@ void FillCell(const Run& run, const CellResult& cell,
     proto.mutable_error()->set_value(cell.error->value);
     proto.mutable_error()->set_traceback(cell.error->traceback);
   }
-  const std::shared_ptr<Session>& session = run.job().session;
+  const std::shared_ptr<Session>& session = run.origin().session;
   if (session == nullptr) return;
   v1::RunSession& out = *proto.mutable_session();
   out.set_session_id(session->id());
-  out.set_context(run.job().context);
+  out.set_context(run.context());
   out.set_run_number(cell.run_number);
   out.set_kernel_ended(cell.kernel_ended);
   out.set_state_lost(cell.state_lost);

@@ -322,14 +322,16 @@ absl::StatusOr<ValidRequest> ValidateCell(
   if (guest != nullptr) {
     request.set_context(GuestContext(request.context(), *spec.language));
   }
-  ValidRequest valid = {
+  SessionPlace place = {.session = session, .context = request.context()};
+  if (guest != nullptr) place.guest = *guest;
+  return ValidRequest{
       .job = spec.language->kernel
-                 ? MakeCellJob(spec, limits.run, session, std::move(request))
-                 : MakeProgramJob(spec, limits, session, std::move(request)),
+                 ? MakeCellJob(spec, limits.run, std::move(place),
+                               std::move(request))
+                 : MakeProgramJob(spec, limits, std::move(place),
+                                  std::move(request)),
       .language = spec.language,
       .profile = spec.profile};
-  valid.job.guest = guest;
-  return valid;
 }
 
 }  // namespace

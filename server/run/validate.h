@@ -13,7 +13,9 @@
 
 namespace sandglass::server {
 
-// Bounds of a request. Sizes are in bytes.
+class Session;
+
+// Bounds of a request. Sizes are bytes.
 inline constexpr size_t kMaxCodeBytes = size_t{1} << 20;
 inline constexpr size_t kMaxArgs = 1024;
 // Counting a NUL for each.

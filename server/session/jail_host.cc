@@ -83,6 +83,11 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
   }
 }
 
+const SessionSpec& JailHost::SpecOf(const Job& job) const {
+  const SessionSpec* guest = GuestOf(job.target);
+  return guest == nullptr ? spec_ : *guest;
+}
+
 absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
                                             JobObserver* observer) {
   if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, observer);
@@ -96,7 +101,7 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
       RunCellIn(*this, kernel, job, cancel, observer);
 
   absl::MutexLock lock(&mutex_);
-  Place& place = places_[job.context];
+  Place& place = places_[ContextOf(job.target)];
   place.status.runs = kernel.runs;
   place.status.state = KernelStatus::State::kIdle;
   const bool ended = !result.ok() || result->cell->kernel_ended;
@@ -126,7 +131,8 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
 absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
                                         JobObserver* observer,
                                         std::string& state_lost) {
-  const FirstUse use = {job.context, job.code, observer, job.guest.get()};
+  const FirstUse use = {ContextOf(job.target), job.code, observer,
+                        GuestOf(job.target)};
   if (absl::Status attached = Attach(use, cancel); !attached.ok()) {
     return attached;
   }
@@ -135,8 +141,8 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
     absl::MutexLock lock(&mutex_);
     Pump();
     if (!JailLives()) return absl::InternalError(death_);
-    Place& place = places_[job.context];
-    place.status.context = job.context;
+    Place& place = places_[ContextOf(job.target)];
+    place.status.context = ContextOf(job.target);
     if (place.started) {
       const Process& process = processes_[place.kernel->process];
       if (process.stage == Process::Stage::kRunning) {
@@ -166,13 +172,13 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
   if (absl::Status spawned = StartKernel(job, cancel, *kernel); !spawned.ok()) {
     Kill(*kernel);
     absl::MutexLock lock(&mutex_);
-    Place& place = places_[job.context];
+    Place& place = places_[ContextOf(job.target)];
     place.status.state = KernelStatus::State::kDead;
     place.why_ended = std::move(state_lost);
     return spawned;
   }
   absl::MutexLock lock(&mutex_);
-  places_[job.context].started = true;
+  places_[ContextOf(job.target)].started = true;
   return kernel;
 }
 
@@ -413,7 +419,8 @@ std::string JailHost::Death() const {
 
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
                                   CancelToken& cancel, JobObserver* observer) {
-  return JailHost(parts, *job.kernel, {.layer = job.layer})
+  return JailHost(parts, std::get<OwnKernel>(job.target).spec,
+                  {.layer = job.layer})
       .RunCell(job, cancel, observer);
 }
 

@@ -112,12 +112,10 @@ class JailHost final : public SessionHost,
     std::string context;
     std::string code;
     JobObserver* observer = nullptr;     // of an install; may be null
-    const SessionSpec* guest = nullptr;  // as in Job
+    const SessionSpec* guest = nullptr;  // as in SessionPlace
   };
-  // The spec that holds for a run: the session's own, or a guest's.
-  const SessionSpec& SpecOf(const Job& job) const {
-    return job.guest == nullptr ? spec_ : *job.guest;
-  }
+  // What a run is to be like: the session's, or a guest's.
+  const SessionSpec& SpecOf(const Job& job) const;
   absl::Status Attach(const FirstUse& use, CancelToken& cancel)
       ABSL_LOCKS_EXCLUDED(attaching_, opening_, keeping_, mutex_);
   absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)

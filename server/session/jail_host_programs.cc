@@ -69,7 +69,7 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
   const Instant began = Now();
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files = Files(cancel);
   if (!files.ok()) return files.status();
-  Kernel& program = BeginProgram(job.context);
+  Kernel& program = BeginProgram(ContextOf(job.target));
   const Instant acquired = Now();
   // The directory isn't in /workspace, since a file there may have its name.
   const std::string directory =
@@ -79,8 +79,8 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
   (void)(*files)->Remove(directory, sandbox::FileAgent::Depth::kRecursive, {});
 
   absl::MutexLock lock(&mutex_);
-  Place& place = places_[job.context];
-  // A program that never started left nothing to kill.
+  Place& place = places_[ContextOf(job.target)];
+  // One that never started left nothing to kill.
   if (!result.ok() && program.pid > 1) KillLocked(program);
   processes_.erase(program.process);
   place.started = false;
@@ -134,7 +134,7 @@ absl::StatusOr<JobResult> JailHost::RunStaged(
   }
   {
     absl::MutexLock lock(&mutex_);
-    places_[job.context].started = true;
+    places_[ContextOf(job.target)].started = true;
   }
   const Instant started = Now();
   absl::StatusOr<JobResult> result =

@@ -7,6 +7,7 @@
 #include "sandbox/os/clocks.h"
 #include "server/base/errors.h"
 #include "server/base/limits_proto.h"
+#include "server/base/monotonic.h"
 #include "server/base/proto_time.h"
 #include "server/base/random_id.h"
 #include "server/base/strings.h"
@@ -172,6 +173,21 @@ void Session::NoteClockSet() {
   absl::MutexLock lock(&mutex_);
   // If this fails, the next change of the record makes up for it.
   if (over_.reason.empty()) (void)WriteRecord();
+}
+
+absl::StatusOr<JobResult> Session::Run(const Job& job, CancelToken& cancel,
+                                       JobObserver* observer) {
+  // It ended while the run waited; its end has cancelled the run.
+  if (absl::Status lives = Lives(); !lives.ok()) return lives;
+  if (absl::Status thawed = Thaw(); !thawed.ok()) return thawed;
+  absl::StatusOr<JobResult> result = host_->RunCell(job, cancel, observer);
+  // Whoever has the answer may rely on the files.
+  const Instant began = Now();
+  const absl::Status saved = Save();
+  if (!result.ok()) return result;
+  result->cell->files_not_saved = std::string(saved.message());
+  result->timings.stage_out += Between(began, Now());
+  return result;
 }
 
 absl::Status Session::Save() {

@@ -20,6 +20,7 @@
 #include "sandglass/v1/session.pb.h"
 #include "server/base/clock.h"
 #include "server/identity/caller.h"
+#include "server/job/job_runner.h"
 #include "server/job/session_spec.h"
 #include "server/session/session_host.h"
 #include "server/session/turn.h"
@@ -27,8 +28,8 @@
 namespace sandglass::server {
 
 // One computer that a caller keeps: its record, the order of its runs, and the
-// host on which they are carried out. Thread-safe.
-class Session {
+// host on which they happen. Thread-safe.
+class Session final : public JobRunner {
  public:
   // `copy` is where a durable session is kept, null for others; `past` says
   // what the session was before the daemon was started.
@@ -100,10 +101,15 @@ class Session {
                       const absl::Duration* idle_timeout,
                       const absl::Duration* max_age)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // To be called before a change of the session's files is acknowledged. When
-  // it returns OK, the files of a durable session are on the daemon's disk; for
-  // other sessions it does nothing. Blocks the calling thread. The error can be
-  // sent to the caller.
+  // Runs a job that has its turn here: a cell in its kernel, or a program. The
+  // files of a durable session are saved when this returns, or the result says
+  // why not. Errors are as of Lives, Thaw and SessionHost::RunCell.
+  absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
+                                JobObserver* observer) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Before what changed its files is acknowledged: OK when those of a durable
+  // session are on the daemon's disk; of others nothing is done. Waits on the
+  // calling thread. An error for the caller.
   absl::Status Save() ABSL_LOCKS_EXCLUDED(mutex_);
   // The wall clock was set, so the times that the disk keeps by it are written
   // anew.

@@ -259,13 +259,13 @@ TEST_F(InspectionTest, AnApprovalIsUsedOnlyWhereARuleAsks) {
 
 TEST_F(InspectionTest, ALookAloneRunsNothing) {
   Job job = MakeJob();
-  job.look_only = true;
+  job.target = LookAlone{};
   EXPECT_EQ(Run(std::move(job)).verdict.outcome, policy::Outcome::kOk);
   ASSERT_THAT(ran_, SizeIs(1));
   EXPECT_EQ(ran_[0].phase, policy::Phase::kAnalysis);
   profile_.rules.clear();
   Job plain = MakeJob();
-  plain.look_only = true;
+  plain.target = LookAlone{};
   EXPECT_EQ(Run(std::move(plain)).verdict.rule, "policy-passed");
   EXPECT_THAT(ran_, SizeIs(1));
 }

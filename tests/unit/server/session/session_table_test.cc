@@ -124,7 +124,7 @@ class SessionTableTest : public ::testing::Test {
   Hosts hosts_;
   ScriptedRunner cells_{
       [](const Job& job, CancelToken& cancel, JobObserver* observer) {
-        return job.session->host().RunCell(job, cancel, observer);
+        return SessionPlaceOf(job.target)->session->Run(job, cancel, observer);
       }};
   std::optional<SessionTable> table_;
   RecordingListener first_, second_, third_;
