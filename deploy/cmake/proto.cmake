@@ -40,6 +40,10 @@ function(sandglass_proto_library name)
   endif()
   if(arg_SERVICES)
     add_library(${arg_SERVICES} STATIC ${services})
+    # Compiled together they take less than half the time: most of what each of
+    # them makes are the same templates of gRPC. Messages can't be put together,
+    # since what protoc writes for each file has the same local names.
+    set_target_properties(${arg_SERVICES} PROPERTIES UNITY_BUILD ${SANDGLASS_UNITY})
     target_link_libraries(${arg_SERVICES} PUBLIC ${name} gRPC::grpc++)
     # The headers that both need are generated once, by the messages' library.
     add_dependencies(${arg_SERVICES} ${name})

@@ -14,11 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr Ecosystem kPython = Ecosystem::kPython;
-constexpr Ecosystem kNode = Ecosystem::kNode;
-constexpr Ecosystem kGo = Ecosystem::kGo;
-constexpr Ecosystem kRuby = Ecosystem::kRuby;
-constexpr Ecosystem kJava = Ecosystem::kJava;
+using enum Ecosystem;
 
 struct Good {
   const char* text;

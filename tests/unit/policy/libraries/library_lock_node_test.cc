@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Ecosystem kNode = Ecosystem::kNode;
+using enum Ecosystem;
 
 std::string Sum(char c) {
   return absl::StrCat("sha512-", std::string(86, c), "==");

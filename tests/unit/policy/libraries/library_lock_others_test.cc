@@ -13,8 +13,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Ecosystem kGo = Ecosystem::kGo;
-constexpr Ecosystem kRuby = Ecosystem::kRuby;
+using enum Ecosystem;
 
 std::string GemLock() {
   return absl::StrCat(R"(GEM

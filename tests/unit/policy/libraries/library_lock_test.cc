@@ -16,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Ecosystem kPython = Ecosystem::kPython;
+using enum Ecosystem;
 
 std::string PythonLock() {
   return absl::StrCat(

@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Ecosystem kPython = Ecosystem::kPython;
+using enum Ecosystem;
 
 // What reading {"libraries": `text`} gives, or what is wrong with it.
 absl::StatusOr<LibraryPolicy> Read(const std::string& text) {

@@ -9,7 +9,7 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr Ecosystem kPython = Ecosystem::kPython;
+using enum Ecosystem;
 
 // The library, "" when there is none.
 std::string LibraryFor(Ecosystem ecosystem, const std::string& text) {

@@ -218,14 +218,14 @@ TEST(RedactionList, MissingFileIsNotFound) {
             absl::StatusCode::kNotFound);
 }
 
-struct RefusalCase {
+struct ListRefusal {
   const char* name;
   const char* text;
   const char* message;
 };
-void PrintTo(const RefusalCase& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const ListRefusal& c, std::ostream* out) { *out << c.name; }
 
-class RefusedList : public ::testing::TestWithParam<RefusalCase> {};
+class RefusedList : public ::testing::TestWithParam<ListRefusal> {};
 
 TEST_P(RefusedList, IsToldWithFileAndPointer) {
   const auto list = LoadListText(GetParam().text);
@@ -238,41 +238,41 @@ TEST_P(RefusedList, IsToldWithFileAndPointer) {
 INSTANTIATE_TEST_SUITE_P(
     Redaction, RefusedList,
     ::testing::Values(
-        RefusalCase{"NoList", R"({})", "/patterns: "},
-        RefusalCase{"NoObject", R"(["a"])", "/patterns/0: "},
-        RefusalCase{"NoName",
+        ListRefusal{"NoList", R"({})", "/patterns: "},
+        ListRefusal{"NoObject", R"(["a"])", "/patterns/0: "},
+        ListRefusal{"NoName",
                     R"([{"description": "d", "pattern": "a",
                          "example": ["a"]}])",
                     "/patterns/0/name: missing"},
-        RefusalCase{"BadName",
+        ListRefusal{"BadName",
                     R"([{"name": "A b", "description": "d", "pattern": "a",
                          "example": ["a"]}])",
                     "/patterns/0/name: names match"},
-        RefusalCase{"NameTwice",
+        ListRefusal{"NameTwice",
                     R"([{"name": "a", "description": "d", "pattern": "a",
                          "example": ["a"]},
                         {"name": "a", "description": "d", "pattern": "b",
                          "example": ["b"]}])",
                     "/patterns/1/name: \"a\" is given twice"},
-        RefusalCase{"NoDescription",
+        ListRefusal{"NoDescription",
                     R"([{"name": "a", "description": "", "pattern": "a",
                          "example": ["a"]}])",
                     "/patterns/0/description: is empty"},
-        RefusalCase{"NoPattern",
+        ListRefusal{"NoPattern",
                     R"([{"name": "a", "description": "d", "example": []}])",
                     "/patterns/0/pattern: missing"},
-        RefusalCase{"BadPattern",
+        ListRefusal{"BadPattern",
                     R"([{"name": "a", "description": "d", "pattern": "a[",
                          "example": []}])",
                     "/patterns/0/pattern: at byte 1: \"[\" without"},
-        RefusalCase{"NoExample",
+        ListRefusal{"NoExample",
                     R"([{"name": "a", "description": "d", "pattern": "a"}])",
                     "/patterns/0/example: missing"},
-        RefusalCase{"WrongExample",
+        ListRefusal{"WrongExample",
                     R"([{"name": "a", "description": "d", "pattern": "ab",
                          "example": ["a", "c"]}])",
                     "/patterns/0/example: the pattern doesn't match it"},
-        RefusalCase{"UnknownKey",
+        ListRefusal{"UnknownKey",
                     R"([{"name": "a", "description": "d", "pattern": "a",
                          "example": ["a"], "flags": "i"}])",
                     "/patterns/0/flags: unknown key"}),
@@ -308,7 +308,7 @@ TEST(ProfileRedaction, WithoutTheFileItSaysSo) {
       AllOf(HasSubstr("/redaction/patterns/0: "), HasSubstr("redaction.json")));
 }
 
-class RefusedRedaction : public ::testing::TestWithParam<RefusalCase> {};
+class RefusedRedaction : public ::testing::TestWithParam<ListRefusal> {};
 
 TEST_P(RefusedRedaction, IsToldWithFileAndPointer) {
   const auto profiles = LoadProfileText(GetParam().text);
@@ -322,53 +322,53 @@ TEST_P(RefusedRedaction, IsToldWithFileAndPointer) {
 INSTANTIATE_TEST_SUITE_P(
     Redaction, RefusedRedaction,
     ::testing::Values(
-        RefusalCase{"Type", R"(["jwt"])", ": "},
-        RefusalCase{"UnknownKey", R"({"pattern": ["jwt"]})",
+        ListRefusal{"Type", R"(["jwt"])", ": "},
+        ListRefusal{"UnknownKey", R"({"pattern": ["jwt"]})",
                     "/pattern: unknown key; did you mean \"patterns\"?"},
-        RefusalCase{"UnknownName", R"({"patterns": ["jwt", "githubtoken"]})",
+        ListRefusal{"UnknownName", R"({"patterns": ["jwt", "githubtoken"]})",
                     "/patterns/1: there is no pattern \"githubtoken\"; did you "
                     "mean \"github-token\"?"},
-        RefusalCase{"StrangeName", R"({"patterns": ["everything"]})",
+        ListRefusal{"StrangeName", R"({"patterns": ["everything"]})",
                     "/patterns/0: there is no pattern \"everything\"; there "
                     "are aws-access-key-id, "},
-        RefusalCase{"NameTwice", R"({"patterns": ["jwt", "jwt"]})",
+        ListRefusal{"NameTwice", R"({"patterns": ["jwt", "jwt"]})",
                     "/patterns/1: \"jwt\" is given twice"},
-        RefusalCase{"NameType", R"({"patterns": [1]})", "/patterns"},
-        RefusalCase{"CustomName",
+        ListRefusal{"NameType", R"({"patterns": [1]})", "/patterns"},
+        ListRefusal{"CustomName",
                     R"({"custom": [{"name": "A", "pattern": "a"}]})",
                     "/custom/0/name: names match"},
-        RefusalCase{
+        ListRefusal{
             "CustomNameLength",
             R"({"custom": [{"name": "abcdefghijklmnopqrstuvwxyz-1234567",
                         "pattern": "a"}]})",
             "/custom/0/name: names match"},
-        RefusalCase{"CustomNameEmpty",
+        ListRefusal{"CustomNameEmpty",
                     R"({"custom": [{"name": "", "pattern": "a"}]})",
                     "/custom/0/name: names match"},
-        RefusalCase{"CustomNameMissing", R"({"custom": [{"pattern": "a"}]})",
+        ListRefusal{"CustomNameMissing", R"({"custom": [{"pattern": "a"}]})",
                     "/custom/0/name: missing"},
-        RefusalCase{"CustomTwice",
+        ListRefusal{"CustomTwice",
                     R"({"custom": [{"name": "a", "pattern": "a"},
                                    {"name": "a", "pattern": "b"}]})",
                     "/custom/1/name: \"a\" is given twice"},
-        RefusalCase{"CustomIsShipped",
+        ListRefusal{"CustomIsShipped",
                     R"({"custom": [{"name": "jwt", "pattern": "a"}]})",
                     "/custom/0/name: \"jwt\" is a shipped pattern's name"},
-        RefusalCase{"CustomPattern",
+        ListRefusal{"CustomPattern",
                     R"({"custom": [{"name": "a", "pattern": "^a"}]})",
                     "/custom/0/pattern: at byte 0: \"^\" is no anchor"},
-        RefusalCase{"CustomPatternMissing", R"({"custom": [{"name": "a"}]})",
+        ListRefusal{"CustomPatternMissing", R"({"custom": [{"name": "a"}]})",
                     "/custom/0/pattern: missing"},
-        RefusalCase{"CustomPatternEmpty",
+        ListRefusal{"CustomPatternEmpty",
                     R"({"custom": [{"name": "a", "pattern": ""}]})",
                     "/custom/0/pattern: the pattern matches the empty text"},
-        RefusalCase{"CustomPatternType",
+        ListRefusal{"CustomPatternType",
                     R"({"custom": [{"name": "a", "pattern": 1}]})",
                     "/custom/0/pattern: "},
-        RefusalCase{"CustomKey",
+        ListRefusal{"CustomKey",
                     R"({"custom": [{"name": "a", "pattern": "a", "x": 1}]})",
                     "/custom/0/x: unknown key"},
-        RefusalCase{"TooMuchTogether",
+        ListRefusal{"TooMuchTogether",
                     R"({"custom": [
                        {"name": "a", "pattern": "a{1000}b{1000}"},
                        {"name": "b", "pattern": "a{1000}b{1000}"},
