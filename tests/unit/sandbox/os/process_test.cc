@@ -24,7 +24,7 @@ pid_t StartTraced(int signal) {
   return child;
 }
 
-int Wait(pid_t child) {
+int WaitFor(pid_t child) {
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   return status;
@@ -32,14 +32,14 @@ int Wait(pid_t child) {
 
 TEST(LetGoIfStopped, AChildThatIsTracedGoesOnWithItsSignal) {
   const pid_t ignoring = StartTraced(SIGCHLD);
-  EXPECT_TRUE(LetGoIfStopped(ignoring, Wait(ignoring)));
-  int end = Wait(ignoring);
+  EXPECT_TRUE(LetGoIfStopped(ignoring, WaitFor(ignoring)));
+  int end = WaitFor(ignoring);
   EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 7) << end;
   EXPECT_FALSE(LetGoIfStopped(ignoring, end));
 
   const pid_t dying = StartTraced(SIGUSR1);
-  EXPECT_TRUE(LetGoIfStopped(dying, Wait(dying)));
-  end = Wait(dying);
+  EXPECT_TRUE(LetGoIfStopped(dying, WaitFor(dying)));
+  end = WaitFor(dying);
   EXPECT_TRUE(WIFSIGNALED(end) && WTERMSIG(end) == SIGUSR1) << end;
   EXPECT_FALSE(LetGoIfStopped(dying, end));
 }
@@ -52,8 +52,8 @@ TEST(LetGoIfStopped, AnExecIsNoTrap) {
     ::execl("/bin/true", "true", nullptr);
     ::_exit(1);
   }
-  EXPECT_TRUE(LetGoIfStopped(child, Wait(child)));
-  const int end = Wait(child);
+  EXPECT_TRUE(LetGoIfStopped(child, WaitFor(child)));
+  const int end = WaitFor(child);
   EXPECT_TRUE(WIFEXITED(end) && WEXITSTATUS(end) == 0) << end;
 }
 
