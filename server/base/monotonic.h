@@ -18,8 +18,10 @@ inline Instant Now() { return os::MonotonicNanos(); }
 inline absl::Duration Between(Instant from, Instant to) {
   return absl::Nanoseconds(to - from);
 }
+// kNever when the duration is infinite.
 inline Instant After(Instant from, absl::Duration duration) {
-  return from + absl::ToInt64Nanoseconds(duration);
+  const int64_t nanos = absl::ToInt64Nanoseconds(duration);
+  return nanos > kNever - from ? kNever : from + nanos;
 }
 
 }  // namespace sandglass::server

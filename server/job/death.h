@@ -1,27 +1,38 @@
 #ifndef SANDGLASS_SERVER_JOB_DEATH_H_
 #define SANDGLASS_SERVER_JOB_DEATH_H_
 
-#include "sandbox/jail/jail.h"
 #include "server/base/monotonic.h"
+#include "server/job/run_times.h"
 
 namespace sandglass::server {
 
-// Takes care of the time from a run's kill to its last process's death. It
-// doesn't rely on one way to kill alone: what survives the control group's kill
-// is killed by its pid, and what init can't reach dies with the jail's pid
-// namespace (docs/decisions/0042-more-than-one-way-to-kill.md).
+// Takes care of the time from a run's kill to its last process's death. No way
+// to kill is relied on alone: what survives the control group's kill is killed
+// by its pid, and what init can't reach dies with the jail's pid namespace
+// (docs/decisions/0042-more-than-one-way-to-kill.md). The loop that waits for
+// the death kills; this object says when, and in which way.
 class Death {
  public:
-  explicit Death(Instant killed) : killed_(killed) {}
+  enum class Step {
+    kWait,  // it isn't time yet
+    kKillByPid,
+    kEndJail,
+    kEndPidNamespace,
+    kGiveUp,  // all ways were tried
+  };
 
-  // Call this now and then as long as something is alive: it kills again, in
-  // the way whose time has come. Returns false after ten seconds: then all ways
-  // were tried, and the run is to be given up.
-  bool Insist(sandbox::Jail& jail, Instant now);
+  Death(Instant killed, const DeathTimes& times)
+      : killed_(killed), times_(times), next_(After(killed, times.again)) {}
+
+  // When something is to be done next.
+  Instant next() const { return next_; }
+  // Returns what is to be done now, as long as something is alive.
+  Step Look(Instant now);
 
  private:
   const Instant killed_;
-  Instant again_ = 0;
+  const DeathTimes times_;
+  Instant next_;
 };
 
 }  // namespace sandglass::server

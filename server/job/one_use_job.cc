@@ -3,13 +3,11 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
-#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 #include "server/base/monotonic.h"
 #include "server/base/poll_until.h"
@@ -17,22 +15,17 @@
 #include "server/job/death.h"
 #include "server/job/end_marker.h"
 #include "server/job/jail_source.h"
+#include "server/job/limit_watch.h"
+#include "server/job/output_pump.h"
 #include "server/job/program_input.h"
-#include "server/job/run_output.h"
+#include "server/job/run_times.h"
 #include "server/job/runner_inspection.h"
-#include "server/job/uncharged_watch.h"
 
 namespace sandglass::server {
 namespace {
 
 using sandbox::Jail;
 
-constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
-constexpr absl::Duration kRunnerEndTimeout = absl::Seconds(2);
-constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
-constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
-constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);
-constexpr size_t kReadBytes = 64 * 1024;
 constexpr int kMostEventsAtOnce = 64;  // then deadlines are checked
 
 class JobRun {
@@ -44,8 +37,8 @@ class JobRun {
         cancel_(cancel),
         observer_(observer),
         look_(job),
-        stdout_{os::Fd(), RunOutput(Stream::kStdout, job)},
-        stderr_{os::Fd(), RunOutput(Stream::kStderr, job)} {}
+        output_(stdout_, stderr_, job, observer),
+        limits_(job.limits) {}
 
   // Does one run, step by step.
   absl::StatusOr<JobResult> Execute() {
@@ -66,11 +59,6 @@ class JobRun {
   }
 
  private:
-  struct OutputPipe {
-    os::Fd fd;
-    RunOutput output;
-  };
-
   absl::Status Acquire() {
     gone_ = false;
     jail_.reset();  // a jail that died gives up its slot
@@ -86,7 +74,7 @@ class JobRun {
   }
 
   absl::Status AwaitStart() {
-    const Instant deadline = After(began_, kSetupTimeout);
+    const Instant deadline = After(began_, kStartTimeout);
     while (!started_ && !gone_ && !look_.stopped()) {
       if (cancel_.reason().has_value()) {
         return absl::CancelledError("cancelled before the program started");
@@ -102,7 +90,7 @@ class JobRun {
       if (Now() >= deadline) {
         return absl::InternalError(
             absl::StrCat("the jail was not ready within ",
-                         absl::FormatDuration(kSetupTimeout)));
+                         absl::FormatDuration(kStartTimeout)));
       }
       if (absl::Status status = TakeEvents(); !status.ok()) return status;
     }
@@ -119,63 +107,27 @@ class JobRun {
   }
 
   absl::Status AwaitEnd() {
-    const Instant wall_deadline = After(start_, job_.limits.wall_time);
-    Instant next_cpu_check = NextCpuCheck(start_, absl::ZeroDuration());
-    Instant next_sample = After(start_, kSampleInterval);
+    limits_.Begin(start_);
     while (!exited_ && !gone_ && !ending_) {
-      const Instant wake =
-          std::min({wall_deadline, next_cpu_check, next_sample, oom_check_});
+      const Instant wake = std::min(limits_.next(), oom_check_);
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
-      const Instant now = Now();
-      if (now >= next_sample) {
-        Sample();
-        uncharged_.Look(*jail_, now);
-        next_sample = After(now, kSampleInterval);
-      }
       if (exited_ || gone_) break;
+      const Instant now = Now();
       if (now >= oom_check_) LookForOomKill();
       // ORDER: a kill by the kernel is a fact, while ours are decisions; a fact
       // that is already there comes first.
-      if (oom_after_.has_value()) {
+      if (oom_after_.has_value() ||
+          limits_.Look(now, JailMeter(*jail_), cancel_.reason(),
+                       output_.written_bytes())) {
         Kill();
-      } else if (const auto reason = cancel_.reason(); reason.has_value()) {
-        KillFor(*reason, 0);
-      } else if (written() > job_.limits.output_total_bytes) {
-        KillFor(policy::KillReason::kOutput, written());
-      } else if (const auto& excess = uncharged_.excess(); excess.has_value()) {
-        KillFor(excess->reason, excess->bytes);
-      } else if (now >= wall_deadline) {
-        KillFor(policy::KillReason::kWallTime,
-                static_cast<uint64_t>(now - start_));
-      } else if (now >= next_cpu_check) {
-        const absl::Duration used = jail_->ReadCounters().cpu_total();
-        if (used >= job_.limits.cpu_time) {
-          KillFor(policy::KillReason::kCpuTime,
-                  static_cast<uint64_t>(absl::ToInt64Nanoseconds(used)));
-        }
-        next_cpu_check = NextCpuCheck(now, used);
       }
     }
     return absl::OkStatus();
   }
 
-  // The earliest time at which the limit could be reached if the run used all
-  // the processors that it may.
-  Instant NextCpuCheck(Instant now, absl::Duration used) const {
-    const double processors =
-        std::max(1.0, static_cast<double>(job_.limits.cpu_millis) / 1000.0);
-    const absl::Duration left = (job_.limits.cpu_time - used) / processors;
-    return After(now, std::max(left, kShortestCpuCheck));
-  }
-
-  void KillFor(policy::KillReason reason, uint64_t measured) {
-    kill_ = policy::Kill{reason, Between(start_, Now()), measured};
-    Kill();
-  }
-
   void Kill() {
     ending_ = true;
-    // ORDER: the reason is recorded above, before the signal is sent.
+    // ORDER: the reason is recorded already when the signal is sent.
     if (!jail_->KillRun().ok()) (void)jail_->KillJail();
   }
 
@@ -203,9 +155,9 @@ class JobRun {
       (void)jail_->KillRun();
     }
     if (gone_) (void)jail_->KillJail();
-    Death death(Now());
+    Death death(Now(), kProgramDeath);
     while (!done_ && !(jail_->RunIsEmpty() && (exited_ || gone_))) {
-      if (!death.Insist(*jail_, Now())) {
+      if (!Insist(death.Look(Now()))) {
         return absl::InternalError(
             "the program's processes did not die after being killed");
       }
@@ -215,18 +167,30 @@ class JobRun {
     }
     // What is in the pipes now is all that counts: nobody can write any more,
     // or the program said that it is done, even if it goes on writing.
-    for (OutputPipe* pipe : {&stdout_, &stderr_}) {
-      const uint64_t all =
-          pipe->output.written_bytes() + os::WaitingBytes(pipe->fd.get());
-      while (pipe->output.written_bytes() < all && ReadOutput(*pipe)) {
-      }
-    }
-    TakeOutput(stdout_, end_note_.Rest());
-    for (OutputPipe* pipe : {&stdout_, &stderr_}) {
-      pipe->output.Finish(listener(), Between(start_, Now()));
-    }
+    output_.Drain();
+    TakeEndNote();
     end_of_drain_ = Now();
     return absl::OkStatus();
+  }
+
+  // Kills once more, in this way. Returns false when all were tried.
+  bool Insist(Death::Step step) {
+    switch (step) {
+      case Death::Step::kWait:
+        return true;
+      case Death::Step::kKillByPid:
+        (void)jail_->KillRunByPid();
+        return true;
+      case Death::Step::kEndJail:
+        (void)jail_->KillJail();
+        return true;
+      case Death::Step::kEndPidNamespace:
+        jail_->EndNamespace();
+        return true;
+      case Death::Step::kGiveUp:
+        return false;
+    }
+    return false;
   }
 
   // Waits for any event and handles what came.
@@ -234,8 +198,8 @@ class JobRun {
     // poll(2) skips negative descriptors.
     struct pollfd fds[] = {
         {gone_ ? -1 : jail_->control_fd(), POLLIN, 0},
-        {stdout_.fd.get(), POLLIN, 0},
-        {stderr_.fd.get(), POLLIN, 0},
+        {stdout_.get(), POLLIN, 0},
+        {stderr_.get(), POLLIN, 0},
         {input_.fd(), POLLOUT, 0},
         {ending_ ? -1 : cancel_.fd(), POLLIN, 0},
         {oom_after_.has_value() ? -1 : jail_->oom_fd(),
@@ -248,8 +212,11 @@ class JobRun {
     if (fds[0].revents != 0 || fds[7].revents != 0) {
       if (absl::Status status = TakeEvents(); !status.ok()) return status;
     }
-    if (fds[1].revents != 0) ReadOutput(stdout_);
-    if (fds[2].revents != 0) ReadOutput(stderr_);
+    if (fds[1].revents != 0) {
+      output_.Read(Stream::kStdout);
+      TakeEndNote();
+    }
+    if (fds[2].revents != 0) output_.Read(Stream::kStderr);
     if (fds[3].revents != 0) input_.Write();
     return absl::OkStatus();
   }
@@ -300,7 +267,7 @@ class JobRun {
                    std::get_if<sandbox::StartedEvent>(&event)) {
       MarkStarted(started->monotonic_ns);
     } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
-      if (!done_) MarkDone(done->exit_code);
+      if (!done_) MarkDone(done->exit_code, Now());
     } else if (auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
       result_.refused = std::move(exited->refused);
       const bool known =
@@ -319,68 +286,38 @@ class JobRun {
   void TakeStreams() {
     ready_ = Now();
     look_.Begin();
-    stdout_.fd = std::move(jail_->stdout_fd());
-    stderr_.fd = std::move(jail_->stderr_fd());
+    stdout_ = std::move(jail_->stdout_fd());
+    stderr_ = std::move(jail_->stderr_fd());
+    EndNote note;
     // If there is nothing to write, the daemon's end is closed at once.
-    input_.Open(std::move(jail_->stdin_fd()),
-                WaitingFrame(job_, *jail_, end_note_), job_.stdin_data);
+    input_.Open(std::move(jail_->stdin_fd()), WaitingFrame(job_, *jail_, note),
+                job_.stdin_data);
+    output_.ExpectNote(std::move(note));
   }
 
   void MarkStarted(Instant when) {
     input_.Write();
     started_ = true;
     start_ = std::clamp(when, began_, Now());
+    output_.Begin(start_);
     end_ = std::max(end_, start_);     // a runner's end may be reported first
     if (ready_ == 0) ready_ = start_;  // the jail died before it was ready
     start_time_ = os::WallNow() - Between(start_, Now());
     if (observer_ != nullptr) observer_->OnStarted();
   }
 
-  void MarkDone(int exit_code) {
+  // `when` is measured here, so a program can't shorten its time.
+  void MarkDone(int exit_code, Instant when) {
     done_ = exited_ = true;
     wait_status_ = exit_code << 8;  // in the form of wait(2)
-    end_ = Now();  // measured here, so a program can't shorten its time
+    end_ = when;
   }
 
-  uint64_t written() const {
-    return stdout_.output.written_bytes() + stderr_.output.written_bytes();
-  }
-
-  // Returns true while there may be more to read.
-  bool ReadOutput(OutputPipe& pipe) {
-    static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
-    const ssize_t size = os::ReadNow(pipe.fd.get(), buffer.get(), kReadBytes);
-    if (size < 0 && errno == EINTR) return true;
-    if (size < 0 && errno == EAGAIN) return false;
-    if (size <= 0) {
-      pipe.fd.reset();
-      return false;
+  // The interpreter may have noted on stdout that the program is over.
+  void TakeEndNote() {
+    if (output_.noted_exit_code() && !done_ && !exited_ && !ending_) {
+      MarkDone(*output_.noted_exit_code(), output_.noted_at());
     }
-    std::string_view data(buffer.get(), static_cast<size_t>(size));
-    if (&pipe == &stdout_ && !end_note_.exit_code()) {
-      data = end_note_.Take(data);
-      if (end_note_.exit_code() && !exited_ && !ending_) {
-        MarkDone(*end_note_.exit_code());
-      }
-    }
-    TakeOutput(pipe, data);
-    return true;
-  }
-
-  void TakeOutput(OutputPipe& pipe, std::string_view data) {
-    pipe.output.Take(data, listener(), Between(start_, Now()));
-  }
-
-  // The observer, while it is still told of output; otherwise null.
-  JobObserver* listener() const {
-    return written() <= job_.limits.output_total_bytes ? observer_ : nullptr;
-  }
-
-  void Sample() {
-    const sandbox::MemorySample sample = jail_->SampleMemory();
-    peak_anonymous_ = std::max(peak_anonymous_, sample.anonymous_bytes);
-    peak_shared_ = std::max(peak_shared_, sample.shared_bytes);
-    peak_processes_ = std::max(peak_processes_, jail_->ProcessCount());
   }
 
   void CollectFacts() {
@@ -388,32 +325,31 @@ class JobRun {
     facts.phase = job_.phase;
     const sandbox::JailCounters counters = jail_->ReadCounters();
     facts.wait_status = wait_status_;
-    facts.kill = kill_;
+    facts.kill = limits_.kill();
     facts.counters = sandbox::Since({}, counters);
     facts.oom_seen_after = oom_after_;
     facts.filesystems = jail_->FilesystemFills();
     facts.wall_time = Between(start_, end_);
     facts.cpu_time = counters.cpu_total();
     facts.peak_memory_bytes = counters.peak_memory_bytes;
-    facts.stdout_bytes = stdout_.output.written_bytes();
-    facts.stderr_bytes = stderr_.output.written_bytes();
     facts.leftover_processes = leftover_;
-    result_.stdout_result = stdout_.output.TakeResult(result_.redactions);
-    result_.stderr_result = stderr_.output.TakeResult(result_.redactions);
+    output_.TakeResult(result_);
     facts.runtime_words = policy::FindRuntimeWords(job_.out_of_memory,
                                                    result_.stderr_result.data);
-    Sample();
+    limits_.Sample(JailMeter(*jail_));
+    const LimitWatch::Peaks& peaks = limits_.peaks();
     facts.peak_processes =
-        std::max({jail_->PeakProcesses().value_or(0), peak_processes_, 1u});
+        std::max({jail_->PeakProcesses().value_or(0), peaks.processes, 1u});
     result_.network = jail_->ReadNetworkUse();
     result_.cpu_user = counters.cpu_user;
     result_.cpu_system = counters.cpu_system;
-    result_.peak_shared_bytes = peak_shared_;
+    result_.peak_shared_bytes = peaks.shared_bytes;
     // A run that is shorter than a sampling interval has no sample of its own
     // memory; it is then what the peak leaves beside the files at the end.
-    const uint64_t derived = counters.peak_memory_bytes -
-                             std::min(counters.peak_memory_bytes, peak_shared_);
-    result_.peak_anonymous_bytes = std::max(peak_anonymous_, derived);
+    const uint64_t derived =
+        counters.peak_memory_bytes -
+        std::min(counters.peak_memory_bytes, peaks.shared_bytes);
+    result_.peak_anonymous_bytes = std::max(peaks.anonymous_bytes, derived);
     result_.verdict = policy::Decide(facts, job_.limits);
   }
 
@@ -457,10 +393,10 @@ class JobRun {
   JobObserver* const observer_;
   RunnerLook look_;
   std::unique_ptr<Jail> jail_;
-  OutputPipe stdout_;
-  OutputPipe stderr_;
+  os::Fd stdout_, stderr_;
+  OutputPump output_;
   ProgramInput input_;
-  EndNote end_note_;
+  LimitWatch limits_;
 
   Instant began_ = 0;
   Instant ready_ = 0;
@@ -476,15 +412,10 @@ class JobRun {
   bool gone_ = false;    // init is dead
   bool ending_ = false;  // a kill was sent
   std::optional<int> wait_status_;
-  std::optional<policy::Kill> kill_;
   std::optional<absl::Duration> oom_after_;
   Instant oom_check_ = kNever;
   absl::Duration oom_wait_ = kShortestOomCheck;
-  UnchargedWatch uncharged_;
   uint32_t leftover_ = 0;
-  uint64_t peak_anonymous_ = 0;
-  uint64_t peak_shared_ = 0;
-  uint32_t peak_processes_ = 0;
   JobResult result_;
 };
 

@@ -1,34 +1,26 @@
 #include "server/session/cell_run.h"
 
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/clocks.h"
-#include "sandbox/os/io.h"
 #include "server/base/monotonic.h"
 #include "server/base/poll_until.h"
-#include "server/job/run_output.h"
-#include "server/job/uncharged_watch.h"
+#include "server/job/death.h"
+#include "server/job/limit_watch.h"
+#include "server/job/output_pump.h"
+#include "server/job/run_times.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kSampleInterval = absl::Milliseconds(20);
-constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
-// How long an interrupted cell may take to tidy up, and a killed kernel to die.
-constexpr absl::Duration kInterruptGrace = absl::Seconds(1);
-constexpr absl::Duration kKillEvery = absl::Milliseconds(100);
-constexpr absl::Duration kEndJailAfter = absl::Seconds(8);
-constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
-constexpr size_t kReadBytes = 64 * 1024;
 constexpr size_t kMostUnread = 4096;
 
 class CellRun {
@@ -40,8 +32,8 @@ class CellRun {
         job_(job),
         cancel_(cancel),
         observer_(observer),
-        out_{kernel.out, RunOutput(Stream::kStdout, job)},
-        err_{kernel.err, RunOutput(Stream::kStderr, job)} {}
+        output_(kernel.out, kernel.err, job, observer),
+        limits_(job.limits) {}
 
   // Does one cell, step by step.
   absl::StatusOr<JobResult> Execute() {
@@ -49,29 +41,22 @@ class CellRun {
     while (!done_ && !fate_.wait_status.has_value() && !fate_.jail_gone) {
       if (absl::Status status = PollOnce(NextWake()); !status.ok()) {
         keeper_.Kill(kernel_);
-        if (!kill_.has_value()) return status;
+        if (!limits_.kill().has_value()) return status;
         // The interrupt may have left only half a line; it is already known why
         // the cell ends.
         kernel_.events.reset();
         patience_ = Now();
       }
-      CheckLimits();
-      if (ending_ && Now() >= give_up_) {
-        return absl::InternalError("the kernel did not die after being killed");
-      }
+      if (absl::Status status = CheckLimits(); !status.ok()) return status;
     }
     end_ = Now();
     if (!done_) (void)ReadEvents();  // the last events it sent
-    Drain();
+    drain_began_ = Now();
+    output_.Drain();
     return Finish();
   }
 
  private:
-  struct Output {
-    os::Fd& fd;
-    RunOutput output;
-  };
-
   void Begin() {
     fate_ = keeper_.Look(kernel_);
     if (fate_.jail != nullptr) {
@@ -86,18 +71,15 @@ class CellRun {
                                 job_.stdin_data, job_.rich);
     start_ = Now();
     start_time_ = os::WallNow();
-    wall_deadline_ = After(start_, job_.limits.wall_time);
-    next_cpu_check_ = NextCpuCheck(absl::ZeroDuration());
-    next_sample_ = After(start_, kSampleInterval);
+    limits_.Begin(start_);
+    output_.Begin(start_);
     if (observer_ != nullptr) observer_->OnStarted();
     Write();
   }
 
   Instant NextWake() const {
-    const Instant next = std::min(next_sample_, next_cpu_check_);
-    if (ending_) return std::min({next, give_up_, kill_again_});
-    if (kill_.has_value()) return std::min(next, patience_);
-    return std::min(next, wall_deadline_);
+    return std::min(limits_.next(),
+                    death_.has_value() ? death_->next() : patience_);
   }
 
   absl::Status PollOnce(Instant wake) {
@@ -107,13 +89,13 @@ class CellRun {
         {kernel_.out.get(), POLLIN, 0},
         {kernel_.err.get(), POLLIN, 0},
         {written_ < command_.size() ? kernel_.in.get() : -1, POLLOUT, 0},
-        {kill_.has_value() ? -1 : cancel_.fd(), POLLIN, 0},
+        {limits_.kill().has_value() ? -1 : cancel_.fd(), POLLIN, 0},
     };
     PollUntil(fds, std::size(fds), wake);
     // ORDER: output is read first, so that what is displayed comes after what
     // was written before it.
-    if (fds[2].revents != 0) Read(out_);
-    if (fds[3].revents != 0) Read(err_);
+    if (fds[2].revents != 0) output_.Read(Stream::kStdout);
+    if (fds[3].revents != 0) output_.Read(Stream::kStderr);
     if (fds[4].revents != 0) Write();
     if (fds[1].revents != 0) {
       if (absl::Status status = ReadEvents(); !status.ok()) return status;
@@ -145,49 +127,16 @@ class CellRun {
     Write();
   }
 
-  // Reads a bounded amount, so that limits are checked in between. Returns true
-  // while there may be more.
-  bool Read(Output& pipe) {
-    static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
-    const ssize_t size = os::ReadNow(pipe.fd.get(), buffer.get(), kReadBytes);
-    if (size < 0 && errno == EINTR) return true;
-    if (size < 0 && errno == EAGAIN) return false;
-    if (size <= 0) {
-      pipe.fd.reset();
-      return false;
-    }
-    const std::string_view data(buffer.get(), static_cast<size_t>(size));
-    pipe.output.Take(data, listener(), Between(start_, Now()));
-    return true;
-  }
-
-  // The observer, while it is still told of output; otherwise null.
-  JobObserver* listener() const {
-    return written() <= job_.limits.output_total_bytes ? observer_ : nullptr;
-  }
-
-  // Reads everything that is there now.
-  void ReadWaiting(Output& pipe) {
-    const uint64_t all =
-        pipe.output.written_bytes() + os::WaitingBytes(pipe.fd.get());
-    while (pipe.output.written_bytes() < all && Read(pipe)) {
-    }
-  }
-
   absl::Status ReadEvents() {
-    static thread_local std::unique_ptr<char[]> buffer(new char[kReadBytes]);
-    const ssize_t size =
-        os::ReadNow(kernel_.events.get(), buffer.get(), kReadBytes);
-    if (size < 0 && (errno == EINTR || errno == EAGAIN)) {
-      return absl::OkStatus();
-    }
-    if (size <= 0) {
+    const auto data = ReadPipe(kernel_.events.get());
+    if (!data.has_value()) return absl::OkStatus();
+    if (data->empty()) {
       // Either the kernel has ended, or nobody can hear it any more; then the
       // wall limit ends it.
       kernel_.events.reset();
       return absl::OkStatus();
     }
-    if (!kernel_.lines.Append({buffer.get(), static_cast<size_t>(size)})) {
+    if (!kernel_.lines.Append(*data)) {
       return absl::InternalError("the kernel said too much at once");
     }
     while (std::optional<std::string> line = kernel_.lines.Next()) {
@@ -242,10 +191,9 @@ class CellRun {
     }
     result_bytes_ += bytes;
     policy::AddCounts(redactions, result_.redactions);
-    ReadWaiting(out_);
-    ReadWaiting(err_);
-    output.stdout_offset = out_.output.told_bytes();
-    output.stderr_offset = err_.output.told_bytes();
+    output_.ReadWaiting();
+    output.stdout_offset = output_.told_bytes(Stream::kStdout);
+    output.stderr_offset = output_.told_bytes(Stream::kStderr);
     if (observer_ != nullptr) {
       observer_->OnRich(output, Between(start_, Now()));
     }
@@ -258,95 +206,49 @@ class CellRun {
         std::max(cell_.dropped_bytes, cell_.dropped_bytes + bytes);
   }
 
-  void CheckLimits() {
-    if (done_ || fate_.jail == nullptr) return;
+  absl::Status CheckLimits() {
+    if (done_ || fate_.jail == nullptr) return absl::OkStatus();
     const Instant now = Now();
-    if (now >= next_sample_) {
-      Sample();
-      uncharged_.Look(*fate_.jail, now);
-      next_sample_ = After(now, kSampleInterval);
+    const JailMeter meter(*fate_.jail, before_.cpu_total());
+    if (limits_.Look(now, meter, cancel_.reason(), output_.written_bytes())) {
+      // ORDER: the reason is recorded already when the signal is sent.
+      patience_ = kernel_.is_program ? now : After(now, kInterruptGrace);
+      if (!kernel_.is_program) keeper_.Signal(kernel_);
     }
-    absl::Duration used;
-    if (now >= next_cpu_check_) {
-      used = UsedCpu();
-      next_cpu_check_ = NextCpuCheck(used);
+    return now < patience_ ? absl::OkStatus() : Kill(now);
+  }
+
+  // Kills the kernel, and again until it is dead.
+  absl::Status Kill(Instant now) {
+    if (!death_.has_value()) {
+      death_.emplace(now, kKernelDeath);
+      keeper_.Kill(kernel_);
+      return absl::OkStatus();
     }
-    if (kill_.has_value()) return Insist(now);
-    if (const auto reason = cancel_.reason(); reason.has_value()) {
-      Stop(*reason, 0);
-    } else if (written() > job_.limits.output_total_bytes) {
-      Stop(policy::KillReason::kOutput, written());
-    } else if (const auto& excess = uncharged_.excess(); excess.has_value()) {
-      Stop(excess->reason, excess->bytes);
-    } else if (now >= wall_deadline_) {
-      Stop(policy::KillReason::kWallTime, static_cast<uint64_t>(now - start_));
-    } else if (used >= job_.limits.cpu_time) {
-      Stop(policy::KillReason::kCpuTime,
-           static_cast<uint64_t>(absl::ToInt64Nanoseconds(used)));
+    switch (death_->Look(now)) {
+      case Death::Step::kWait:
+        break;
+      case Death::Step::kKillByPid:
+        keeper_.Kill(kernel_);
+        break;
+      case Death::Step::kEndJail:
+      case Death::Step::kEndPidNamespace:
+        keeper_.Kill(kernel_);
+        keeper_.EndJail(
+            "the processes of a run did not die after being killed");
+        break;
+      case Death::Step::kGiveUp:
+        return absl::InternalError("the kernel did not die after being killed");
     }
-  }
-
-  absl::Duration UsedCpu() const {
-    return fate_.jail->ReadCounters().cpu_total() - before_.cpu_total();
-  }
-
-  Instant NextCpuCheck(absl::Duration used) const {
-    const double processors =
-        std::max(1.0, static_cast<double>(job_.limits.cpu_millis) / 1000.0);
-    const absl::Duration left = (job_.limits.cpu_time - used) / processors;
-    return After(Now(), std::max(left, kShortestCpuCheck));
-  }
-
-  void Stop(policy::KillReason reason, uint64_t measured) {
-    // ORDER: the reason is recorded before the signal is sent.
-    kill_ = policy::Kill{reason, Between(start_, Now()), measured};
-    next_cpu_check_ = kNever;
-    if (kernel_.is_program) return Insist(patience_ = Now());
-    patience_ = After(Now(), kInterruptGrace);
-    keeper_.Signal(kernel_);
-  }
-
-  void Insist(Instant now) {
-    if (now < (ending_ ? kill_again_ : patience_)) return;
-    if (!ending_) {
-      end_jail_ = After(now, kEndJailAfter);
-      give_up_ = After(now, kDeathTimeout);
-    }
-    ending_ = true;
-    kill_again_ = After(now, kKillEvery);
-    keeper_.Kill(kernel_);
-    // If even killing doesn't end the processes, the whole jail is ended.
-    if (now >= end_jail_) {
-      keeper_.EndJail("the processes of a run did not die after being killed");
-    }
-  }
-
-  void Drain() {
-    drain_began_ = Now();
-    for (Output* pipe : {&out_, &err_}) {
-      ReadWaiting(*pipe);
-      pipe->output.Finish(listener(), Between(start_, Now()));
-    }
-  }
-
-  void Sample() {
-    const sandbox::MemorySample sample = fate_.jail->SampleMemory();
-    peak_anonymous_ = std::max(peak_anonymous_, sample.anonymous_bytes);
-    peak_shared_ = std::max(peak_shared_, sample.shared_bytes);
-    peak_processes_ = std::max(peak_processes_, fate_.jail->ProcessCount());
-  }
-
-  uint64_t written() const {
-    return out_.output.written_bytes() + err_.output.written_bytes();
+    return absl::OkStatus();
   }
 
   void CollectFacts() {
     policy::RunFacts& facts = result_.facts;
     facts.wait_status = done_ ? exit_code_ << 8 : fate_.wait_status;
-    facts.kill = kill_;
+    facts.kill = limits_.kill();
     facts.wall_time = Between(start_, end_);
-    facts.stdout_bytes = out_.output.written_bytes();
-    facts.stderr_bytes = err_.output.written_bytes();
+    output_.TakeResult(result_);
     if (fate_.jail == nullptr) return;
     const sandbox::JailCounters after = fate_.jail->ReadCounters();
     facts.counters = sandbox::Since(before_, after);
@@ -359,24 +261,23 @@ class CellRun {
     result_.cpu_user = after.cpu_user - before_.cpu_user;
     result_.cpu_system = after.cpu_system - before_.cpu_system;
     facts.cpu_time = result_.cpu_user + result_.cpu_system;
-    Sample();
+    limits_.Sample(JailMeter(*fate_.jail));
+    const LimitWatch::Peaks& peaks = limits_.peaks();
     // If the jail's own peak rose during this cell, that is the cell's peak.
-    facts.peak_memory_bytes = peak_anonymous_ + peak_shared_;
+    facts.peak_memory_bytes = peaks.anonymous_bytes + peaks.shared_bytes;
     if (after.peak_memory_bytes > before_.peak_memory_bytes) {
       facts.peak_memory_bytes =
           std::max(facts.peak_memory_bytes, after.peak_memory_bytes);
     }
-    facts.peak_processes = std::max(peak_processes_, 1u);
-    result_.peak_anonymous_bytes = peak_anonymous_;
-    result_.peak_shared_bytes = peak_shared_;
+    facts.peak_processes = std::max(peaks.processes, 1u);
+    result_.peak_anonymous_bytes = peaks.anonymous_bytes;
+    result_.peak_shared_bytes = peaks.shared_bytes;
   }
 
   JobResult Finish() {
     CollectFacts();
     result_.limits = job_.limits;
     result_.start_time = start_time_;
-    result_.stdout_result = out_.output.TakeResult(result_.redactions);
-    result_.stderr_result = err_.output.TakeResult(result_.redactions);
     policy::AddCounts(error_redactions_, result_.redactions);
     // A language also puts the words for a lack of memory into its error.
     const std::string why = cell_.error
@@ -407,8 +308,8 @@ class CellRun {
   sandbox::JailCounters before_;
   // For a jail that has one.
   std::optional<sandbox::NetworkUse> network_before_;
-  Output out_;
-  Output err_;
+  OutputPump output_;
+  LimitWatch limits_;
 
   uint64_t cell_id_ = 0;
   std::string command_;
@@ -423,19 +324,8 @@ class CellRun {
   Instant start_ = 0;
   Instant end_ = 0;
   Instant drain_began_ = 0;
-  Instant wall_deadline_ = kNever;
-  Instant next_cpu_check_ = kNever;
-  Instant next_sample_ = kNever;
-  Instant patience_ = kNever;  // when it will be killed
-  Instant kill_again_ = kNever;
-  Instant end_jail_ = kNever;
-  Instant give_up_ = kNever;
-  bool ending_ = false;  // a kill was sent
-  std::optional<policy::Kill> kill_;
-  UnchargedWatch uncharged_;
-  uint64_t peak_anonymous_ = 0;
-  uint64_t peak_shared_ = 0;
-  uint32_t peak_processes_ = 0;
+  Instant patience_ = kNever;   // when it will be killed
+  std::optional<Death> death_;  // since it was
   JobResult result_;
 };
 

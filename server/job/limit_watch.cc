@@ -1,0 +1,107 @@
+#include "server/job/limit_watch.h"
+
+#include <algorithm>
+
+namespace sandglass::server {
+namespace {
+
+// A duration as Kill::measured has it.
+uint64_t Nanoseconds(absl::Duration duration) {
+  return static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
+}
+
+}  // namespace
+
+void LimitWatch::Begin(Instant start) {
+  start_ = start;
+  next_cpu_check_ = NextCpuCheck(start, absl::ZeroDuration());
+  next_sample_ = After(start, sample_interval_);
+}
+
+void LimitWatch::Resume(Instant now) {
+  paused_time_ += Between(paused_, now);
+  paused_ = kNever;
+}
+
+Instant LimitWatch::next() const {
+  if (ends()) return next_sample_;
+  return std::min({WallDeadline(), next_cpu_check_, next_sample_});
+}
+
+std::optional<policy::Kill> LimitWatch::Look(
+    Instant now, const RunMeter& meter, std::optional<policy::KillReason> asked,
+    uint64_t written) {
+  SampleIfDue(now, meter);
+  if (killed_) return std::nullopt;
+  if (asked.has_value()) return RecordKill(now, *asked);
+  if (written > limits_.output_total_bytes) {
+    return RecordKill(now, policy::KillReason::kOutput, written);
+  }
+  if (ends()) return std::nullopt;
+  if (excess_.has_value()) {
+    return RecordKill(now, excess_->reason, excess_->bytes);
+  }
+  if (now >= WallDeadline()) {
+    return RecordKill(now, policy::KillReason::kWallTime,
+                      Nanoseconds(RunTime(now)));
+  }
+  if (now >= next_cpu_check_) {
+    const absl::Duration used = meter.CpuTime();
+    if (used >= limits_.cpu_time) {
+      return RecordKill(now, policy::KillReason::kCpuTime, Nanoseconds(used));
+    }
+    next_cpu_check_ = NextCpuCheck(now, used);
+  }
+  return std::nullopt;
+}
+
+void LimitWatch::SampleIfDue(Instant now, const RunMeter& meter) {
+  if (now < next_sample_) return;
+  Sample(meter);
+  next_sample_ = After(now, sample_interval_);
+  if (now < next_uncharged_) return;
+  const Instant began = Now();
+  excess_ = policy::FindExcess(meter.Uncharged());
+  // The measurement's own time comes before the pause.
+  next_uncharged_ = After(now, (1 + kUnchargedShare) * Between(began, Now()));
+}
+
+void LimitWatch::Sample(const RunMeter& meter) {
+  const sandbox::MemorySample memory = meter.Memory();
+  peaks_.anonymous_bytes =
+      std::max(peaks_.anonymous_bytes, memory.anonymous_bytes);
+  peaks_.shared_bytes = std::max(peaks_.shared_bytes, memory.shared_bytes);
+  peaks_.processes = std::max(peaks_.processes, meter.Processes());
+}
+
+void LimitWatch::Record(Instant now, policy::KillReason reason,
+                        uint64_t measured) {
+  if (!kill_.has_value()) kill_ = policy::Kill{reason, RunTime(now), measured};
+}
+
+const policy::Kill& LimitWatch::RecordKill(Instant now,
+                                           policy::KillReason reason,
+                                           uint64_t measured) {
+  Record(now, reason, measured);
+  killed_ = true;
+  return *kill_;
+}
+
+absl::Duration LimitWatch::RunTime(Instant now) const {
+  const Instant until = std::min({now, paused_, end_});
+  return Between(start_, std::max(start_, until)) - paused_time_;
+}
+
+Instant LimitWatch::WallDeadline() const {
+  if (paused()) return kNever;
+  return After(start_, limits_.wall_time + paused_time_);
+}
+
+Instant LimitWatch::NextCpuCheck(Instant now, absl::Duration used) const {
+  const double processors =
+      std::max(1.0, static_cast<double>(limits_.cpu_millis) / 1000.0);
+  const absl::Duration left = (limits_.cpu_time - used) / processors;
+  return After(now, std::max(left, shortest_cpu_check_));
+}
+
+}  // namespace sandglass::server

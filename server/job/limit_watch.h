@@ -1,0 +1,101 @@
+#ifndef SANDGLASS_SERVER_JOB_LIMIT_WATCH_H_
+#define SANDGLASS_SERVER_JOB_LIMIT_WATCH_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/time/time.h"
+#include "policy/limits/limits.h"
+#include "policy/verdict/verdict.h"
+#include "server/base/monotonic.h"
+#include "server/job/run_meter.h"
+#include "server/job/run_times.h"
+
+namespace sandglass::server {
+
+// Holds one run, cell or command against its limits and says why it has to end.
+// It never waits: the loop that sees the run through asks for the time of the
+// next look, waits in its own way, and then has it look. It sends no signal
+// either, so a reason is always recorded before the loop acts on it.
+class LimitWatch {
+ public:
+  // The most that a sample has shown.
+  struct Peaks {
+    uint64_t anonymous_bytes = 0;
+    uint64_t shared_bytes = 0;
+    uint32_t processes = 0;
+  };
+
+  // `limits` must outlive this object. The processor time is read at most once
+  // in `shortest_cpu_check`; an infinite `sample_interval` means that no
+  // samples are taken.
+  explicit LimitWatch(const policy::Limits& limits,
+                      absl::Duration shortest_cpu_check = kShortestCpuCheck,
+                      absl::Duration sample_interval = kSampleInterval)
+      : limits_(limits),
+        shortest_cpu_check_(shortest_cpu_check),
+        sample_interval_(sample_interval) {}
+
+  // The user's code has begun, at `start`.
+  void Begin(Instant start);
+  // Its processes are stopped, which doesn't count as its time, or go on.
+  void Pause(Instant now) { paused_ = now; }
+  void Resume(Instant now);
+  bool paused() const { return paused_ != kNever; }
+  // It ended by itself at `when`. Only its output is still held against a
+  // limit, as long as it is read.
+  void End(Instant when) { end_ = when; }
+
+  // When to look again; kNever when nothing is due.
+  Instant next() const;
+  // Samples the run if it is time, and returns the reason why it has to be
+  // killed now, if there is one; there is none after a kill. `asked` is the
+  // reason for which somebody outside ends it, `written` how many bytes it
+  // wrote.
+  std::optional<policy::Kill> Look(Instant now, const RunMeter& meter,
+                                   std::optional<policy::KillReason> asked,
+                                   uint64_t written);
+  // Takes a sample for the peaks, whether or not it is time.
+  void Sample(const RunMeter& meter);
+
+  // Records why the run has to end; the first reason stays. It may be given
+  // time to end by itself, so its limits are still watched.
+  void Record(Instant now, policy::KillReason reason, uint64_t measured = 0);
+  // Records the reason of a kill. Returns the first reason.
+  const policy::Kill& RecordKill(Instant now, policy::KillReason reason,
+                                 uint64_t measured = 0);
+
+  const std::optional<policy::Kill>& kill() const { return kill_; }
+  const Peaks& peaks() const { return peaks_; }
+  // How long the user's code has run at `now`, or had when it ended; zero
+  // before its start.
+  absl::Duration RunTime(Instant now) const;
+
+ private:
+  bool ends() const { return killed_ || end_ != kNever; }
+  Instant WallDeadline() const;
+  // The earliest time at which the limit could be reached if the run used all
+  // the processors that it may.
+  Instant NextCpuCheck(Instant now, absl::Duration used) const;
+  void SampleIfDue(Instant now, const RunMeter& meter);
+
+  const policy::Limits& limits_;
+  const absl::Duration shortest_cpu_check_;
+  const absl::Duration sample_interval_;
+
+  Instant start_ = kNever;
+  Instant paused_ = kNever;
+  Instant end_ = kNever;
+  absl::Duration paused_time_;  // without the pause that lasts
+  Instant next_cpu_check_ = kNever;
+  Instant next_sample_ = kNever;
+  Instant next_uncharged_ = 0;
+  std::optional<policy::Excess> excess_;  // as last measured
+  Peaks peaks_;
+  bool killed_ = false;
+  std::optional<policy::Kill> kill_;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JOB_LIMIT_WATCH_H_

@@ -1,0 +1,87 @@
+#ifndef SANDGLASS_SERVER_JOB_OUTPUT_PUMP_H_
+#define SANDGLASS_SERVER_JOB_OUTPUT_PUMP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "sandbox/os/fd.h"
+#include "server/base/monotonic.h"
+#include "server/job/end_marker.h"
+#include "server/job/job.h"
+#include "server/job/run_output.h"
+
+namespace sandglass::server {
+
+// The most that is read from a pipe at once, so that limits are checked in
+// between.
+inline constexpr size_t kMostReadBytes = size_t{64} << 10;
+
+// Reads once from a pipe or terminal, at most `most` bytes and without waiting.
+// nullopt: nothing is there now. Empty: nothing will come any more, so it can
+// be closed. The bytes are valid until the thread's next call.
+std::optional<std::string_view> ReadPipe(int pipe,
+                                         size_t most = kMostReadBytes);
+
+// Reads what a run writes to its two pipes, for the answer and for the
+// observer, who hears of it up to output_total_bytes.
+class OutputPump {
+ public:
+  // The pipes may be opened later; each is closed when its end is read. All
+  // arguments must outlive this object. `observer` may be null.
+  OutputPump(os::Fd& out, os::Fd& err, const Job& job, JobObserver* observer);
+
+  // The user's code has begun; the observer's times count from `start`.
+  void Begin(Instant start) { start_ = start; }
+  // From now on looks for this note on stdout, and takes it out.
+  void ExpectNote(EndNote note) { note_ = std::move(note); }
+
+  // Reads once. Returns true while there may be more.
+  bool Read(Stream stream);
+  // Reads everything that is in the pipes now.
+  void ReadWaiting();
+  // Does the same for the last time, and hands on what was held back.
+  void Drain();
+
+  // Bytes that the program wrote.
+  uint64_t written_bytes() const {
+    return out_.output.written_bytes() + err_.output.written_bytes();
+  }
+  // Bytes of one stream that the observer and the answer got.
+  uint64_t told_bytes(Stream stream) const {
+    return (stream == Stream::kStdout ? out_ : err_).output.told_bytes();
+  }
+  // The exit code of the note, once it has come, and the time when it was read.
+  std::optional<int> noted_exit_code() const { return note_.exit_code(); }
+  Instant noted_at() const { return noted_at_; }
+
+  // Sets what `result` and its facts say about the streams. Call it once, after
+  // Drain.
+  void TakeResult(JobResult& result);
+
+ private:
+  struct Source {
+    os::Fd& fd;
+    RunOutput output;
+  };
+
+  bool Read(Source& source);
+  // The observer, while it is still told of output; otherwise null.
+  JobObserver* listener() const {
+    return written_bytes() <= most_told_ ? observer_ : nullptr;
+  }
+
+  JobObserver* const observer_;
+  const uint64_t most_told_;
+  Source out_;
+  Source err_;
+  EndNote note_;
+  Instant start_ = 0;
+  Instant noted_at_ = 0;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_JOB_OUTPUT_PUMP_H_
