@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,13 +16,14 @@
 #include "server/base/errors.h"
 #include "server/base/proto_time.h"
 #include "server/exec/exec_answers.h"
+#include "server/job/output_pump.h"
+#include "server/job/run_times.h"
 
 namespace sandglass::server {
 namespace {
 
 // A client that keeps a command waiting for so long is given up.
 constexpr absl::Duration kPatience = absl::Seconds(30);
-constexpr absl::Duration kStartTimeout = absl::Seconds(15);
 // For a terminal it can't be told how many bytes wait in it, so this bounds
 // what is read at the end.
 constexpr uint64_t kMostInTerminal = uint64_t{1} << 20;
@@ -41,15 +41,16 @@ Exec::Exec(uint64_t number, ExecPlan plan, SessionUse use,
       background_(plan_.background),
       out_{Stream::kStdout, OutputRedaction(plan_.redactor)},
       err_{Stream::kStderr, OutputRedaction(plan_.redactor)},
-      output_(plan_.limits.output_bytes, *around.kept) {}
+      output_(plan_.limits.output_bytes, *around.kept),
+      limit_watch_(plan_.limits, kShortestCommandCpuCheck,
+                   absl::InfiniteDuration()) {}
 
 Exec::~Exec() {
   StopWatching(out_);
   StopWatching(err_);
   StopWriting();
   around_.loop->Forget(events_watch_);
-  for (uint64_t* timer :
-       {&wall_timer_, &cpu_timer_, &kill_timer_, &stall_timer_}) {
+  for (uint64_t* timer : {&limit_timer_, &kill_timer_, &stall_timer_}) {
     StopTimer(*timer);
   }
 }
@@ -67,7 +68,7 @@ absl::Status Exec::Start(const TakeProcessNews& take) {
     asked = host_->StartProcess(plan_.process, take);
   }
   if (!asked.ok()) return asked;
-  SetTimer(kill_timer_, kStartTimeout, &Exec::GiveUp);
+  SetTimer(kill_timer_, After(Now(), kStartTimeout), &Exec::GiveUp);
   WriteStdin(plan_.stdin_data);
   if (!plan_.open_stdin) stdin_closing_ = true;
   KeepForShow(plan_);
@@ -126,9 +127,9 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
     stdin_fd_ = std::move(event.fds.stdin_fd);
   }
   ChangeUse();
-  if (kill_.has_value()) return Kill(kill_->reason);
-  SetTimer(wall_timer_, plan_.limits.wall_time, &Exec::WallTimePassed);
-  SetTimer(cpu_timer_, plan_.limits.cpu_time, &Exec::CheckCpu);
+  limit_watch_.Begin(start_);
+  if (limit_watch_.kill().has_value()) return Kill(limit_watch_.kill()->reason);
+  SetTimer(limit_timer_, limit_watch_.next(), &Exec::CheckLimitsInTime);
   WriteSome();
   WatchOutput();
   Changed();
@@ -142,15 +143,14 @@ void Exec::Exited(std::optional<int> wait_status, Instant when) {
   if (state_ == State::kEnding && gave_up_) FinishWhenAlone();
   if (state_ != State::kRunning) return;
   ended_ = std::clamp(when, start_, Now());
-  if (frozen_ != 0) frozen_time_ += Between(frozen_, std::max(frozen_, ended_));
-  frozen_ = 0;
+  limit_watch_.End(ended_);
   state_ = State::kEnding;
   wait_status_ = wait_status;
   cpu_ = sandbox::GroupCpuTime(cpu_fd_);
-  StopTimer(wall_timer_);
-  StopTimer(cpu_timer_);
+  StopTimer(limit_timer_);
   StopWriting();
-  if (!kill_.has_value()) leftover_ = sandbox::CountGroup(list_fd_);
+  if (!limit_watch_.kill().has_value())
+    leftover_ = sandbox::CountGroup(list_fd_);
   // Kills what the command left behind.
   (void)sandbox::KillGroup(kill_fd_);
   AwaitDeath();
@@ -185,7 +185,7 @@ void Exec::Drain() {
     while (source->left > 0 && source->fd.valid()) {
       if (MustWait()) {
         if (stall_timer_ == 0) {
-          SetTimer(stall_timer_, kPatience, &Exec::Stalled);
+          SetTimer(stall_timer_, After(Now(), kPatience), &Exec::Stalled);
         }
         return Changed();
       }
@@ -203,21 +203,13 @@ void Exec::Drain() {
 }
 
 void Exec::Froze(bool frozen) {
-  if (frozen == (frozen_ != 0) || state_ != State::kRunning) return;
+  if (frozen == limit_watch_.paused() || state_ != State::kRunning) return;
   if (frozen) {
-    frozen_ = Now();
-    wall_left_ = plan_.limits.wall_time - RunTime();
-    StopTimer(wall_timer_);
-    return;
+    limit_watch_.Pause(Now());
+  } else {
+    limit_watch_.Resume(Now());
   }
-  frozen_time_ += Between(std::exchange(frozen_, 0), Now());
-  if (kill_.has_value()) return;
-  SetTimer(wall_timer_, wall_left_, &Exec::WallTimePassed);
-}
-
-absl::Duration Exec::RunTime() const {
-  const Instant end = ended_ != 0 ? ended_ : frozen_ != 0 ? frozen_ : Now();
-  return Between(start_, std::max(start_, end)) - frozen_time_;
+  SetTimer(limit_timer_, limit_watch_.next(), &Exec::CheckLimitsInTime);
 }
 
 // ---- its clients ----
@@ -301,7 +293,8 @@ v1::ExecInfo Exec::Describe() {
 // ---- what it writes ----
 
 bool Exec::MustWait() const {
-  if (kill_.has_value() && kill_->reason == policy::KillReason::kShutdown) {
+  const std::optional<policy::Kill>& kill = limit_watch_.kill();
+  if (kill.has_value() && kill->reason == policy::KillReason::kShutdown) {
     return false;
   }
   return output_.full() && output_.first_sequence() >= WantedFrom();
@@ -333,7 +326,9 @@ void Exec::WatchOutput() {
     }
   }
   if (!waits) return StopTimer(stall_timer_);
-  if (stall_timer_ == 0) SetTimer(stall_timer_, kPatience, &Exec::Stalled);
+  if (stall_timer_ == 0) {
+    SetTimer(stall_timer_, After(Now(), kPatience), &Exec::Stalled);
+  }
 }
 
 void Exec::StopWatching(Source& source) {
@@ -347,24 +342,15 @@ void Exec::ReadSome(Source& source) {
 }
 
 bool Exec::ReadOnce(Source& source) {
-  static thread_local std::string buffer(ExecOutput::kMostPieceBytes, '\0');
-  const ssize_t size =
-      os::ReadNow(source.fd.get(), buffer.data(),
-                  std::min(buffer.size(), output_.piece_bytes()));
-  if (size < 0 && errno == EINTR) return true;
-  if (size < 0 && errno == EAGAIN) return false;
-  if (size <= 0) {
-    // This is the end of the pipe; for a terminal it is EIO: nobody has it open
-    // any more.
+  const auto data = ReadPipe(source.fd.get(), output_.piece_bytes());
+  if (!data.has_value()) return false;
+  if (data->empty()) {
     StopWatching(source);
     source.fd.reset();
     return false;
   }
-  Tell(source,
-       source.redaction.Take({buffer.data(), static_cast<size_t>(size)}));
-  if (written() > plan_.limits.output_total_bytes) {
-    Kill(policy::KillReason::kOutput, written());
-  }
+  Tell(source, source.redaction.Take(*data));
+  CheckLimits();
   return true;
 }
 

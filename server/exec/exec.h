@@ -18,6 +18,8 @@
 #include "server/base/monotonic.h"
 #include "server/exec/exec_output.h"
 #include "server/exec/exec_request.h"
+#include "server/job/death.h"
+#include "server/job/limit_watch.h"
 #include "server/job/output_redaction.h"
 #include "server/session/process_host.h"
 #include "server/session/session.h"
@@ -178,17 +180,19 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void WriteSome();
   void StopWriting();
 
-  void SetTimer(uint64_t& timer, absl::Duration wait, void (Exec::*call)());
+  // Sets none for kNever.
+  void SetTimer(uint64_t& timer, Instant when, void (Exec::*call)());
   void StopTimer(uint64_t& timer);
-  void WallTimePassed();
+  // Kills it when it has reached a limit.
+  void CheckLimits();
+  void CheckLimitsInTime();  // and sets the timer for the next look
   void HangUpAgain();
   void GraceIsOver();
   // Gives a killed command time to die; meanwhile kills it in other ways.
   void AwaitDeath();
   void InsistOnDeath();
   void GiveUp();
-  void CheckCpu();
-  absl::Duration RunTime() const;
+  absl::Duration RunTime() const { return limit_watch_.RunTime(Now()); }
 
   void FinishWhenAlone();
   // Reads what is left in its pipes.
@@ -213,8 +217,6 @@ class Exec : public std::enable_shared_from_this<Exec> {
   Instant asked_ = 0;  // when its process was asked for
   Instant start_ = 0;
   Instant ended_ = 0;
-  Instant frozen_ = 0;  // since when it is frozen; 0 when it isn't
-  absl::Duration frozen_time_;
   os::Fd kill_fd_, events_fd_, cpu_fd_, list_fd_;
   Source out_;
   Source err_;
@@ -227,13 +229,12 @@ class Exec : public std::enable_shared_from_this<Exec> {
   bool stdin_closed_ = false;
   uint64_t stdin_watch_ = 0;
 
-  uint64_t wall_timer_ = 0, cpu_timer_ = 0, kill_timer_ = 0, stall_timer_ = 0;
+  LimitWatch limit_watch_;
+  uint64_t limit_timer_ = 0, kill_timer_ = 0, stall_timer_ = 0;
   absl::Duration grace_left_;
-  absl::Duration wall_left_ = absl::InfiniteDuration();  // when it was frozen
   uint64_t events_watch_ = 0;
-  Instant give_up_ = kNever;  // while its death is awaited
+  std::optional<Death> death_;  // while it is awaited
   bool gave_up_ = false;
-  std::optional<policy::Kill> kill_;
   std::optional<int> wait_status_;
   JailFacts before_;
   bool had_company_ = false;

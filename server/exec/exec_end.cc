@@ -10,18 +10,24 @@
 #include "server/exec/exec.h"
 #include "server/exec/exec_answers.h"
 #include "server/job/jail_network.h"
+#include "server/job/run_meter.h"
+#include "server/job/run_times.h"
 
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kDeathTimeout = absl::Seconds(10);
-constexpr absl::Duration kKillByPidAfter = absl::Milliseconds(50);
-constexpr absl::Duration kKillByPidEvery = absl::Milliseconds(100);
-// A shell that gets the signal just before it waits for a line goes on waiting:
-// of bash 5.2 shells with readline that are about to show a prompt, one in a
-// thousand does.
-constexpr absl::Duration kHangUpAgain = absl::Seconds(1);
-constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(10);
+// Reads what the group of one command has used.
+class GroupMeter final : public RunMeter {
+ public:
+  explicit GroupMeter(const os::Fd& cpu) : cpu_(cpu) {}
+  absl::Duration CpuTime() const override {
+    const sandbox::GroupCpu used = sandbox::GroupCpuTime(cpu_);
+    return used.user + used.system;
+  }
+
+ private:
+  const os::Fd& cpu_;
+};
 
 // Whether it was killed by the kernel or by itself, or, as its shell reports, a
 // child of it was.
@@ -47,9 +53,9 @@ void Exec::Signal(int signal) {
 
 void Exec::Stop(int signal, absl::Duration grace) {
   if (state_ == State::kStarting) return Kill(policy::KillReason::kCancelled);
-  if (state_ != State::kRunning || kill_.has_value()) return;
+  if (state_ != State::kRunning || limit_watch_.kill().has_value()) return;
   // ORDER: the reason is recorded before the signal is sent.
-  kill_ = policy::Kill{policy::KillReason::kCancelled, RunTime(), 0};
+  limit_watch_.Record(Now(), policy::KillReason::kCancelled);
   Signal(signal);
   if (plan_.on_terminal()) {
     // Besides the foreground group, the group of the command's own process gets
@@ -58,18 +64,18 @@ void Exec::Stop(int signal, absl::Duration grace) {
     host_->SignalProcess(pid_, signal, /*to_group=*/true);
     if (signal == SIGHUP && grace > kHangUpAgain) {
       grace_left_ = grace - kHangUpAgain;
-      SetTimer(kill_timer_, kHangUpAgain, &Exec::HangUpAgain);
+      SetTimer(kill_timer_, After(Now(), kHangUpAgain), &Exec::HangUpAgain);
       return;
     }
   }
-  SetTimer(kill_timer_, grace, &Exec::GraceIsOver);
+  SetTimer(kill_timer_, After(Now(), grace), &Exec::GraceIsOver);
 }
 
 void Exec::HangUpAgain() {
   kill_timer_ = 0;
   if (state_ != State::kRunning) return;
   host_->SignalProcess(pid_, SIGHUP, /*to_group=*/true);
-  SetTimer(kill_timer_, grace_left_, &Exec::GraceIsOver);
+  SetTimer(kill_timer_, After(Now(), grace_left_), &Exec::GraceIsOver);
 }
 
 void Exec::GraceIsOver() {
@@ -78,33 +84,37 @@ void Exec::GraceIsOver() {
 }
 
 void Exec::Kill(policy::KillReason reason, uint64_t measured) {
-  if (!kill_.has_value()) {
-    const absl::Duration after = starting() ? absl::ZeroDuration() : RunTime();
-    kill_ = policy::Kill{reason, after, measured};
-  }
+  // ORDER: the reason is recorded before the signal is sent.
+  limit_watch_.RecordKill(Now(), reason, measured);
   if (state_ != State::kRunning) return;
-  StopTimer(wall_timer_);
-  StopTimer(cpu_timer_);
+  StopTimer(limit_timer_);
   (void)sandbox::KillGroup(kill_fd_);
   AwaitDeath();
 }
 
 void Exec::AwaitDeath() {
-  if (give_up_ != kNever) return;  // its death is already awaited
-  give_up_ = After(Now(), kDeathTimeout);
-  SetTimer(kill_timer_, kKillByPidAfter, &Exec::InsistOnDeath);
+  if (death_.has_value()) return;
+  death_.emplace(Now(), kCommandDeath);
+  SetTimer(kill_timer_, death_->next(), &Exec::InsistOnDeath);
 }
 
 void Exec::InsistOnDeath() {
   kill_timer_ = 0;
-  if (Now() >= give_up_) {
-    // If even killing doesn't end the processes, the whole jail is ended.
-    host_->EndJail("a command's processes did not die after being killed");
-    return GiveUp();
+  switch (death_->Look(Now())) {
+    case Death::Step::kWait:
+      break;
+    case Death::Step::kKillByPid:
+      // The control group's kill may have missed it.
+      host_->KillProcess(process_);
+      break;
+    case Death::Step::kEndJail:
+    case Death::Step::kEndPidNamespace:
+    case Death::Step::kGiveUp:
+      // If even killing doesn't end the processes, the whole jail is ended.
+      host_->EndJail("a command's processes did not die after being killed");
+      return GiveUp();
   }
-  // The control group's kill may have missed it.
-  host_->KillProcess(process_);
-  SetTimer(kill_timer_, kKillByPidEvery, &Exec::InsistOnDeath);
+  SetTimer(kill_timer_, death_->next(), &Exec::InsistOnDeath);
 }
 
 void Exec::GiveUp() {
@@ -118,39 +128,25 @@ void Exec::GiveUp() {
   Exited(std::nullopt, Now());
 }
 
-void Exec::WallTimePassed() {
-  wall_timer_ = 0;
-  Kill(policy::KillReason::kWallTime,
-       static_cast<uint64_t>(absl::ToInt64Nanoseconds(RunTime())));
-}
-
-void Exec::CheckCpu() {
-  cpu_timer_ = 0;
-  const sandbox::GroupCpu cpu = sandbox::GroupCpuTime(cpu_fd_);
-  const absl::Duration used = cpu.user + cpu.system;
-  if (used >= plan_.limits.cpu_time) {
-    return Kill(policy::KillReason::kCpuTime,
-                static_cast<uint64_t>(absl::ToInt64Nanoseconds(used)));
+void Exec::CheckLimits() {
+  if (const auto kill =
+          limit_watch_.Look(Now(), GroupMeter(cpu_fd_), {}, written())) {
+    Kill(kill->reason, kill->measured);
   }
-  const double processors =
-      std::max(1.0, static_cast<double>(plan_.limits.cpu_millis) / 1000.0);
-  SetTimer(
-      cpu_timer_,
-      std::max((plan_.limits.cpu_time - used) / processors, kShortestCpuCheck),
-      &Exec::CheckCpu);
 }
 
-void Exec::SetTimer(uint64_t& timer, absl::Duration wait,
-                    void (Exec::*call)()) {
+void Exec::CheckLimitsInTime() {
+  limit_timer_ = 0;
+  CheckLimits();
+  SetTimer(limit_timer_, limit_watch_.next(), &Exec::CheckLimitsInTime);
+}
+
+void Exec::SetTimer(uint64_t& timer, Instant when, void (Exec::*call)()) {
   StopTimer(timer);
-  if (wait == absl::InfiniteDuration()) return;
-  timer =
-      around_.loop->CallAt(After(Now(), std::max(wait, absl::ZeroDuration())),
-                           [weak = weak_from_this(), call] {
-                             if (const auto self = weak.lock()) {
-                               (self.get()->*call)();
-                             }
-                           });
+  if (when == kNever) return;
+  timer = around_.loop->CallAt(when, [weak = weak_from_this(), call] {
+    if (const auto self = weak.lock()) (self.get()->*call)();
+  });
 }
 
 void Exec::StopTimer(uint64_t& timer) {
@@ -212,7 +208,7 @@ void Exec::Publish(const ExecSaved& saved) {
 policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
   policy::RunFacts facts;
   facts.wait_status = wait_status_;
-  facts.kill = kill_;
+  facts.kill = limit_watch_.kill();
   facts.wall_time = RunTime();
   facts.cpu_time = cpu_.user + cpu_.system;
   facts.stdout_bytes = out_.redaction.taken_bytes();

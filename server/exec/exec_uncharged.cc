@@ -8,14 +8,10 @@
 #include "policy/verdict/verdict.h"
 #include "server/base/monotonic.h"
 #include "server/exec/exec_table.h"
+#include "server/job/run_times.h"
 
 namespace sandglass::server {
 namespace {
-
-constexpr absl::Duration kUnchargedInterval = absl::Milliseconds(50);
-// All measurements of uncharged memory together take at most this part of the
-// time: one in so many.
-constexpr int kUnchargedShare = 20;
 
 // The session of one of the running commands; null when none runs.
 std::shared_ptr<Session> RunningSession(const auto& execs) {

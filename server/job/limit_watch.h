@@ -42,8 +42,8 @@ class LimitWatch {
   void Pause(Instant now) { paused_ = now; }
   void Resume(Instant now);
   bool paused() const { return paused_ != kNever; }
-  // It ended by itself at `when`. Only its output is still held against a
-  // limit, as long as it is read.
+  // Its process ended at `when`. Only its output is still held against a limit,
+  // as long as it is read.
   void End(Instant when) { end_ = when; }
 
   // When to look again; kNever when nothing is due.

@@ -38,7 +38,7 @@ class JobRun {
         observer_(observer),
         look_(job),
         output_(stdout_, stderr_, job, observer),
-        limits_(job.limits) {}
+        limit_watch_(job.limits) {}
 
   // Does one run, step by step.
   absl::StatusOr<JobResult> Execute() {
@@ -107,9 +107,9 @@ class JobRun {
   }
 
   absl::Status AwaitEnd() {
-    limits_.Begin(start_);
+    limit_watch_.Begin(start_);
     while (!exited_ && !gone_ && !ending_) {
-      const Instant wake = std::min(limits_.next(), oom_check_);
+      const Instant wake = std::min(limit_watch_.next(), oom_check_);
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
       if (exited_ || gone_) break;
       const Instant now = Now();
@@ -117,8 +117,8 @@ class JobRun {
       // ORDER: a kill by the kernel is a fact, while ours are decisions; a fact
       // that is already there comes first.
       if (oom_after_.has_value() ||
-          limits_.Look(now, JailMeter(*jail_), cancel_.reason(),
-                       output_.written_bytes())) {
+          limit_watch_.Look(now, JailMeter(*jail_), cancel_.reason(),
+                            output_.written_bytes())) {
         Kill();
       }
     }
@@ -325,7 +325,7 @@ class JobRun {
     facts.phase = job_.phase;
     const sandbox::JailCounters counters = jail_->ReadCounters();
     facts.wait_status = wait_status_;
-    facts.kill = limits_.kill();
+    facts.kill = limit_watch_.kill();
     facts.counters = sandbox::Since({}, counters);
     facts.oom_seen_after = oom_after_;
     facts.filesystems = jail_->FilesystemFills();
@@ -336,8 +336,8 @@ class JobRun {
     output_.TakeResult(result_);
     facts.runtime_words = policy::FindRuntimeWords(job_.out_of_memory,
                                                    result_.stderr_result.data);
-    limits_.Sample(JailMeter(*jail_));
-    const LimitWatch::Peaks& peaks = limits_.peaks();
+    limit_watch_.Sample(JailMeter(*jail_));
+    const LimitWatch::Peaks& peaks = limit_watch_.peaks();
     facts.peak_processes =
         std::max({jail_->PeakProcesses().value_or(0), peaks.processes, 1u});
     result_.network = jail_->ReadNetworkUse();
@@ -396,7 +396,7 @@ class JobRun {
   os::Fd stdout_, stderr_;
   OutputPump output_;
   ProgramInput input_;
-  LimitWatch limits_;
+  LimitWatch limit_watch_;
 
   Instant began_ = 0;
   Instant ready_ = 0;

@@ -33,7 +33,7 @@ class CellRun {
         cancel_(cancel),
         observer_(observer),
         output_(kernel.out, kernel.err, job, observer),
-        limits_(job.limits) {}
+        limit_watch_(job.limits) {}
 
   // Does one cell, step by step.
   absl::StatusOr<JobResult> Execute() {
@@ -41,7 +41,7 @@ class CellRun {
     while (!done_ && !fate_.wait_status.has_value() && !fate_.jail_gone) {
       if (absl::Status status = PollOnce(NextWake()); !status.ok()) {
         keeper_.Kill(kernel_);
-        if (!limits_.kill().has_value()) return status;
+        if (!limit_watch_.kill().has_value()) return status;
         // The interrupt may have left only half a line; it is already known why
         // the cell ends.
         kernel_.events.reset();
@@ -71,14 +71,14 @@ class CellRun {
                                 job_.stdin_data, job_.rich);
     start_ = Now();
     start_time_ = os::WallNow();
-    limits_.Begin(start_);
+    limit_watch_.Begin(start_);
     output_.Begin(start_);
     if (observer_ != nullptr) observer_->OnStarted();
     Write();
   }
 
   Instant NextWake() const {
-    return std::min(limits_.next(),
+    return std::min(limit_watch_.next(),
                     death_.has_value() ? death_->next() : patience_);
   }
 
@@ -89,7 +89,7 @@ class CellRun {
         {kernel_.out.get(), POLLIN, 0},
         {kernel_.err.get(), POLLIN, 0},
         {written_ < command_.size() ? kernel_.in.get() : -1, POLLOUT, 0},
-        {limits_.kill().has_value() ? -1 : cancel_.fd(), POLLIN, 0},
+        {limit_watch_.kill().has_value() ? -1 : cancel_.fd(), POLLIN, 0},
     };
     PollUntil(fds, std::size(fds), wake);
     // ORDER: output is read first, so that what is displayed comes after what
@@ -210,7 +210,8 @@ class CellRun {
     if (done_ || fate_.jail == nullptr) return absl::OkStatus();
     const Instant now = Now();
     const JailMeter meter(*fate_.jail, before_.cpu_total());
-    if (limits_.Look(now, meter, cancel_.reason(), output_.written_bytes())) {
+    if (limit_watch_.Look(now, meter, cancel_.reason(),
+                          output_.written_bytes())) {
       // ORDER: the reason is recorded already when the signal is sent.
       patience_ = kernel_.is_program ? now : After(now, kInterruptGrace);
       if (!kernel_.is_program) keeper_.Signal(kernel_);
@@ -246,7 +247,7 @@ class CellRun {
   void CollectFacts() {
     policy::RunFacts& facts = result_.facts;
     facts.wait_status = done_ ? exit_code_ << 8 : fate_.wait_status;
-    facts.kill = limits_.kill();
+    facts.kill = limit_watch_.kill();
     facts.wall_time = Between(start_, end_);
     output_.TakeResult(result_);
     if (fate_.jail == nullptr) return;
@@ -261,8 +262,8 @@ class CellRun {
     result_.cpu_user = after.cpu_user - before_.cpu_user;
     result_.cpu_system = after.cpu_system - before_.cpu_system;
     facts.cpu_time = result_.cpu_user + result_.cpu_system;
-    limits_.Sample(JailMeter(*fate_.jail));
-    const LimitWatch::Peaks& peaks = limits_.peaks();
+    limit_watch_.Sample(JailMeter(*fate_.jail));
+    const LimitWatch::Peaks& peaks = limit_watch_.peaks();
     // If the jail's own peak rose during this cell, that is the cell's peak.
     facts.peak_memory_bytes = peaks.anonymous_bytes + peaks.shared_bytes;
     if (after.peak_memory_bytes > before_.peak_memory_bytes) {
@@ -309,7 +310,7 @@ class CellRun {
   // For a jail that has one.
   std::optional<sandbox::NetworkUse> network_before_;
   OutputPump output_;
-  LimitWatch limits_;
+  LimitWatch limit_watch_;
 
   uint64_t cell_id_ = 0;
   std::string command_;
