@@ -42,7 +42,10 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/layers/layer_damage_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/layers/layer_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/layers/layer_watch_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/job/death_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/library_checks_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/job/limit_watch_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/job/output_pump_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/libraries/library_registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/watchdog_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/libraries/zip_entry_test.cc

@@ -1,0 +1,176 @@
+#include "server/job/output_pump.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "sandbox/os/io.h"
+
+namespace sandglass::server {
+namespace {
+
+// Remembers what it hears of each stream.
+class Listener : public JobObserver {
+ public:
+  void OnStarted() override {}
+  void OnOutput(Stream stream, std::string_view data, uint64_t offset,
+                absl::Duration since_start) override {
+    std::string& heard = stream == Stream::kStdout ? out : err;
+    EXPECT_EQ(offset, heard.size());
+    EXPECT_GE(since_start, absl::Hours(1));
+    heard += data;
+  }
+  std::string out, err;
+};
+
+// A program that writes to two pipes, and the pump that reads from them.
+class OutputPumpTest : public ::testing::Test {
+ protected:
+  OutputPumpTest() {
+    Open(out_, program_out_);
+    Open(err_, program_err_);
+    job_.limits.output_total_bytes = 1000;
+  }
+
+  static void Open(os::Fd& read, os::Fd& write) {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    read.reset(ends[0]);
+    write.reset(ends[1]);
+  }
+  static void Write(const os::Fd& pipe, std::string_view data) {
+    EXPECT_TRUE(os::WriteAll(pipe.get(), {data.data(), data.size()}));
+  }
+  // A pump for a program that began an hour ago.
+  OutputPump Begun() {
+    OutputPump pump(out_, err_, job_, &listener_);
+    pump.Begin(Now() - absl::ToInt64Nanoseconds(absl::Hours(1)));
+    return pump;
+  }
+
+  os::Fd out_, err_, program_out_, program_err_;
+  Job job_;
+  Listener listener_;
+};
+
+TEST_F(OutputPumpTest, ReadsWhatIsThereAndClosesAtTheEnd) {
+  OutputPump pump = Begun();
+  EXPECT_FALSE(pump.Read(Stream::kStdout));
+  EXPECT_TRUE(out_.valid());
+  Write(program_out_, "one");
+  Write(program_err_, "two!");
+  EXPECT_TRUE(pump.Read(Stream::kStdout));
+  EXPECT_EQ(listener_.out, "one");
+  EXPECT_EQ(listener_.err, "");
+  EXPECT_TRUE(pump.Read(Stream::kStderr));
+  EXPECT_EQ(listener_.err, "two!");
+  EXPECT_EQ(pump.written_bytes(), 7u);
+  EXPECT_EQ(pump.told_bytes(Stream::kStdout), 3u);
+  EXPECT_EQ(pump.told_bytes(Stream::kStderr), 4u);
+  EXPECT_FALSE(pump.Read(Stream::kStdout));
+  EXPECT_TRUE(out_.valid());
+  program_out_.reset();
+  EXPECT_FALSE(pump.Read(Stream::kStdout));
+  EXPECT_FALSE(out_.valid());
+  EXPECT_TRUE(err_.valid());
+  EXPECT_FALSE(pump.Read(Stream::kStdout));
+
+  pump.Drain();
+  JobResult result;
+  pump.TakeResult(result);
+  EXPECT_EQ(result.stdout_result.data, "one");
+  EXPECT_EQ(result.stderr_result.data, "two!");
+  EXPECT_EQ(result.facts.stdout_bytes, 3u);
+  EXPECT_EQ(result.facts.stderr_bytes, 4u);
+}
+
+TEST_F(OutputPumpTest, DoesNotWaitForWhoKeepsAPipeOpen) {
+  OutputPump pump = Begun();
+  const std::string much(4000, 'x');
+  Write(program_out_, much);
+  Write(program_err_, "e");
+  pump.ReadWaiting();
+  EXPECT_EQ(pump.written_bytes(), much.size() + 1);
+  Write(program_out_, "the end");
+  pump.Drain();
+  EXPECT_EQ(pump.told_bytes(Stream::kStdout), much.size() + 7);
+  EXPECT_TRUE(out_.valid());
+}
+
+TEST_F(OutputPumpTest, ObserverHearsNothingBeyondTheLimit) {
+  job_.limits.output_total_bytes = 4;
+  OutputPump pump = Begun();
+  Write(program_out_, "123");
+  pump.ReadWaiting();
+  Write(program_err_, "45");
+  pump.ReadWaiting();
+  EXPECT_EQ(listener_.err, "45");  // up to the piece that exceeds it
+  Write(program_out_, "67");
+  pump.Drain();
+  EXPECT_EQ(listener_.out, "123");
+  EXPECT_EQ(pump.written_bytes(), 7u);
+  JobResult result;
+  pump.TakeResult(result);
+  EXPECT_EQ(result.stdout_result.data, "12367");
+}
+
+TEST_F(OutputPumpTest, NobodyNeedsToListen) {
+  OutputPump pump(out_, err_, job_, nullptr);
+  Write(program_out_, "heard by none");
+  pump.Drain();
+  EXPECT_EQ(pump.written_bytes(), 13u);
+}
+
+TEST_F(OutputPumpTest, TakesTheNoteOutOfStdout) {
+  OutputPump pump = Begun();
+  pump.ExpectNote(EndNote("@end:"));
+  Write(program_err_, "@end:3\n");
+  Write(program_out_, "hello@en");
+  pump.ReadWaiting();
+  EXPECT_EQ(listener_.out, "hello");
+  EXPECT_EQ(listener_.err, "@end:3\n");
+  EXPECT_FALSE(pump.noted_exit_code().has_value());
+  const Instant before = Now();
+  Write(program_out_, "d:7\n, and more");
+  pump.ReadWaiting();
+  ASSERT_TRUE(pump.noted_exit_code().has_value());
+  EXPECT_EQ(*pump.noted_exit_code(), 7);
+  const Instant noted = pump.noted_at();
+  EXPECT_GE(noted, before);
+  EXPECT_LE(noted, Now());
+  EXPECT_EQ(listener_.out, "hello, and more");
+  Write(program_out_, "@end:8\n");
+  pump.Drain();
+  EXPECT_EQ(pump.noted_exit_code(), 7);
+  EXPECT_EQ(pump.noted_at(), noted);
+  EXPECT_EQ(listener_.out, "hello, and more@end:8\n");
+}
+
+TEST_F(OutputPumpTest, WhatOnlyLookedLikeANoteComesAtTheEnd) {
+  OutputPump pump = Begun();
+  pump.ExpectNote(EndNote("@end:"));
+  Write(program_out_, "you@en");
+  pump.ReadWaiting();
+  EXPECT_EQ(listener_.out, "you");
+  pump.Drain();
+  EXPECT_EQ(listener_.out, "you@en");
+  EXPECT_EQ(pump.written_bytes(), 6u);
+}
+
+TEST(ReadPipe, ReadsAtMostSoMuch) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const os::Fd read(ends[0]);
+  os::Fd write(ends[1]);
+  ASSERT_TRUE(os::WriteAll(write.get(), "12345"));
+  EXPECT_EQ(ReadPipe(read.get(), 3), "123");
+  EXPECT_EQ(ReadPipe(read.get(), 3), "45");
+  EXPECT_EQ(ReadPipe(read.get(), 3), std::nullopt);
+  write.reset();
+  EXPECT_EQ(ReadPipe(read.get(), 3), "");
+}
+
+}  // namespace
+}  // namespace sandglass::server
