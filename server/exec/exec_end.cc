@@ -10,7 +10,7 @@
 #include "server/exec/exec.h"
 #include "server/exec/exec_answers.h"
 #include "server/job/jail_network.h"
-#include "server/job/run_meter.h"
+#include "server/job/limit_watch.h"
 #include "server/job/run_times.h"
 
 namespace sandglass::server {
@@ -100,20 +100,14 @@ void Exec::AwaitDeath() {
 
 void Exec::InsistOnDeath() {
   kill_timer_ = 0;
-  switch (death_->Look(Now())) {
-    case Death::Step::kWait:
-      break;
-    case Death::Step::kKillByPid:
-      // The control group's kill may have missed it.
-      host_->KillProcess(process_);
-      break;
-    case Death::Step::kEndJail:
-    case Death::Step::kEndPidNamespace:
-    case Death::Step::kGiveUp:
-      // If even killing doesn't end the processes, the whole jail is ended.
-      host_->EndJail("a command's processes did not die after being killed");
-      return GiveUp();
+  const Death::Step step = death_->Look(Now());
+  if (step == Death::Step::kGiveUp) {
+    // If even killing doesn't end the processes, the whole jail is ended.
+    host_->EndJail("a command's processes did not die after being killed");
+    return GiveUp();
   }
+  // The control group's kill may have missed it.
+  if (step == Death::Step::kKillByPid) host_->KillProcess(process_);
   SetTimer(kill_timer_, death_->next(), &Exec::InsistOnDeath);
 }
 

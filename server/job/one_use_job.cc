@@ -157,7 +157,11 @@ class JobRun {
     if (gone_) (void)jail_->KillJail();
     Death death(Now(), kProgramDeath);
     while (!done_ && !(jail_->RunIsEmpty() && (exited_ || gone_))) {
-      if (!Insist(death.Look(Now()))) {
+      const Death::Step step = death.Look(Now());
+      if (step == Death::Step::kKillByPid) (void)jail_->KillRunByPid();
+      if (step == Death::Step::kEndJail) (void)jail_->KillJail();
+      if (step == Death::Step::kEndPidNamespace) jail_->EndNamespace();
+      if (step == Death::Step::kGiveUp) {
         return absl::InternalError(
             "the program's processes did not die after being killed");
       }
@@ -171,26 +175,6 @@ class JobRun {
     TakeEndNote();
     end_of_drain_ = Now();
     return absl::OkStatus();
-  }
-
-  // Kills once more, in this way. Returns false when all were tried.
-  bool Insist(Death::Step step) {
-    switch (step) {
-      case Death::Step::kWait:
-        return true;
-      case Death::Step::kKillByPid:
-        (void)jail_->KillRunByPid();
-        return true;
-      case Death::Step::kEndJail:
-        (void)jail_->KillJail();
-        return true;
-      case Death::Step::kEndPidNamespace:
-        jail_->EndNamespace();
-        return true;
-      case Death::Step::kGiveUp:
-        return false;
-    }
-    return false;
   }
 
   // Waits for any event and handles what came.

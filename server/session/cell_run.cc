@@ -221,25 +221,17 @@ class CellRun {
 
   // Kills the kernel, and again until it is dead.
   absl::Status Kill(Instant now) {
-    if (!death_.has_value()) {
-      death_.emplace(now, kKernelDeath);
-      keeper_.Kill(kernel_);
-      return absl::OkStatus();
+    const Death::Step step =
+        death_.has_value() ? death_->Look(now) : Death::Step::kKillByPid;
+    if (step == Death::Step::kWait) return absl::OkStatus();
+    if (step == Death::Step::kGiveUp) {
+      return absl::InternalError("the kernel did not die after being killed");
     }
-    switch (death_->Look(now)) {
-      case Death::Step::kWait:
-        break;
-      case Death::Step::kKillByPid:
-        keeper_.Kill(kernel_);
-        break;
-      case Death::Step::kEndJail:
-      case Death::Step::kEndPidNamespace:
-        keeper_.Kill(kernel_);
-        keeper_.EndJail(
-            "the processes of a run did not die after being killed");
-        break;
-      case Death::Step::kGiveUp:
-        return absl::InternalError("the kernel did not die after being killed");
+    if (!death_.has_value()) death_.emplace(now, kKernelDeath);
+    keeper_.Kill(kernel_);
+    // If even killing doesn't end the processes, the whole jail is ended.
+    if (step != Death::Step::kKillByPid) {
+      keeper_.EndJail("the processes of a run did not die after being killed");
     }
     return absl::OkStatus();
   }
