@@ -25,8 +25,10 @@ OutputPump::OutputPump(os::Fd& out, os::Fd& err, const Job& job,
                        JobObserver* observer)
     : observer_(observer),
       most_told_(job.limits.output_total_bytes),
-      out_{out, RunOutput(Stream::kStdout, job)},
-      err_{err, RunOutput(Stream::kStderr, job)} {}
+      out_{Stream::kStdout, out, OutputRedaction(job.redactor),
+           OutputBuffer(job.limits.output_bytes)},
+      err_{Stream::kStderr, err, OutputRedaction(job.redactor),
+           OutputBuffer(job.limits.output_bytes)} {}
 
 bool OutputPump::Read(Stream stream) {
   return Read(stream == Stream::kStdout ? out_ : err_);
@@ -44,33 +46,51 @@ bool OutputPump::Read(Source& source) {
     data = note_.Take(*data);
     if (note_.exit_code()) noted_at_ = now;
   }
-  source.output.Take(*data, listener(), Between(start_, now));
+  Take(source, *data, now);
   return true;
+}
+
+void OutputPump::Take(Source& source, std::string_view written, Instant now) {
+  // The piece with which the limit is exceeded is still told.
+  JobObserver* const observer = WhoHears();
+  Tell(source, source.redaction.Take(written), observer, now);
+}
+
+void OutputPump::Tell(Source& source, std::string_view data,
+                      JobObserver* observer, Instant now) const {
+  if (data.empty()) return;
+  if (observer != nullptr) {
+    observer->OnOutput(source.stream, data, source.kept.total_bytes(),
+                       Between(start_, now));
+  }
+  source.kept.Append(data);
 }
 
 void OutputPump::ReadWaiting() {
   for (Source* source : {&out_, &err_}) {
     const uint64_t all =
-        source->output.written_bytes() + os::WaitingBytes(source->fd.get());
-    while (source->output.written_bytes() < all && Read(*source)) {
+        source->redaction.taken_bytes() + os::WaitingBytes(source->fd.get());
+    while (source->redaction.taken_bytes() < all && Read(*source)) {
     }
   }
 }
 
 void OutputPump::Drain() {
   ReadWaiting();
-  const absl::Duration since = Between(start_, Now());
-  out_.output.Take(note_.Rest(), listener(), since);
+  const Instant now = Now();
+  Take(out_, note_.Rest(), now);
   for (Source* source : {&out_, &err_}) {
-    source->output.Finish(listener(), since);
+    Tell(*source, source->redaction.Rest(), WhoHears(), now);
   }
 }
 
 void OutputPump::TakeResult(JobResult& result) {
-  result.facts.stdout_bytes = out_.output.written_bytes();
-  result.facts.stderr_bytes = err_.output.written_bytes();
-  result.stdout_result = out_.output.TakeResult(result.redactions);
-  result.stderr_result = err_.output.TakeResult(result.redactions);
+  result.facts.stdout_bytes = out_.redaction.taken_bytes();
+  result.facts.stderr_bytes = err_.redaction.taken_bytes();
+  policy::AddCounts(out_.redaction.counts(), result.redactions);
+  policy::AddCounts(err_.redaction.counts(), result.redactions);
+  result.stdout_result = out_.kept.Take();
+  result.stderr_result = err_.kept.Take();
 }
 
 }  // namespace sandglass::server

@@ -11,7 +11,8 @@
 #include "server/base/monotonic.h"
 #include "server/job/end_marker.h"
 #include "server/job/job.h"
-#include "server/job/run_output.h"
+#include "server/job/output_buffer.h"
+#include "server/job/output_redaction.h"
 
 namespace sandglass::server {
 
@@ -25,8 +26,9 @@ inline constexpr size_t kMostReadBytes = size_t{64} << 10;
 std::optional<std::string_view> ReadPipe(int pipe,
                                          size_t most = kMostReadBytes);
 
-// Reads what a run writes to its two pipes, for the answer and for the
-// observer, who hears of it up to output_total_bytes.
+// Reads what a run writes to its two pipes, as it comes. It is counted,
+// redacted, passed to the observer, who hears of it up to output_total_bytes,
+// and kept for the answer, in this order.
 class OutputPump {
  public:
   // The pipes may be opened later; each is closed when its end is read. All
@@ -47,11 +49,11 @@ class OutputPump {
 
   // Bytes that the program wrote.
   uint64_t written_bytes() const {
-    return out_.output.written_bytes() + err_.output.written_bytes();
+    return out_.redaction.taken_bytes() + err_.redaction.taken_bytes();
   }
   // Bytes of one stream that the observer and the answer got.
   uint64_t told_bytes(Stream stream) const {
-    return (stream == Stream::kStdout ? out_ : err_).output.told_bytes();
+    return (stream == Stream::kStdout ? out_ : err_).kept.total_bytes();
   }
   // The exit code of the note, once it has come, and the time when it was read.
   std::optional<int> noted_exit_code() const { return note_.exit_code(); }
@@ -63,13 +65,18 @@ class OutputPump {
 
  private:
   struct Source {
+    Stream stream;
     os::Fd& fd;
-    RunOutput output;
+    OutputRedaction redaction;
+    OutputBuffer kept;
   };
 
   bool Read(Source& source);
+  void Take(Source& source, std::string_view written, Instant now);
+  void Tell(Source& source, std::string_view data, JobObserver* observer,
+            Instant now) const;
   // The observer, while it is still told of output; otherwise null.
-  JobObserver* listener() const {
+  JobObserver* WhoHears() const {
     return written_bytes() <= most_told_ ? observer_ : nullptr;
   }
 

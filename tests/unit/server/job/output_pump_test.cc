@@ -3,13 +3,30 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/os/io.h"
 
 namespace sandglass::server {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr char kMark[] = "[redacted:employee-id]";
+
+std::shared_ptr<const policy::Redactor> EmployeeIds() {
+  auto pattern = policy::RedactionPattern::Compile("EMP-[0-9]{6}");
+  EXPECT_TRUE(pattern.ok()) << pattern.status();
+  auto redactor =
+      policy::Redactor::Create({{"employee-id", *std::move(pattern)}});
+  EXPECT_TRUE(redactor.ok()) << redactor.status();
+  return *std::move(redactor);
+}
 
 // Remembers what it hears of each stream.
 class Listener : public JobObserver {
@@ -116,11 +133,43 @@ TEST_F(OutputPumpTest, ObserverHearsNothingBeyondTheLimit) {
   EXPECT_EQ(result.stdout_result.data, "12367");
 }
 
-TEST_F(OutputPumpTest, NobodyNeedsToListen) {
-  OutputPump pump(out_, err_, job_, nullptr);
-  Write(program_out_, "heard by none");
+TEST_F(OutputPumpTest, ObserverAndAnswerSeeTheSame) {
+  job_.redactor = EmployeeIds();
+  OutputPump pump = Begun();
+  Write(program_err_, "a EMP-");
+  pump.ReadWaiting();
+  EXPECT_EQ(listener_.err, "a ");
+  EXPECT_EQ(pump.told_bytes(Stream::kStderr), 2u);
+  EXPECT_EQ(pump.written_bytes(), 6u);
+  Write(program_err_, "123456 b");
+  pump.ReadWaiting();
+  EXPECT_EQ(listener_.err, "a " + std::string(kMark) + " b");
+  Write(program_err_, " EMP-12");
   pump.Drain();
-  EXPECT_EQ(pump.written_bytes(), 13u);
+  EXPECT_EQ(listener_.err, "a " + std::string(kMark) + " b EMP-12");
+  EXPECT_EQ(pump.written_bytes(), 21u);
+
+  JobResult result;
+  result.redactions = {{"employee-id", 2}};
+  pump.TakeResult(result);
+  EXPECT_EQ(result.facts.stderr_bytes, 21u);
+  EXPECT_EQ(result.stderr_result.data, listener_.err);
+  EXPECT_EQ(result.stderr_result.total_bytes, listener_.err.size());
+  EXPECT_FALSE(result.stderr_result.truncated);
+  EXPECT_THAT(result.redactions, ElementsAre(Pair("employee-id", 3)));
+}
+
+TEST_F(OutputPumpTest, NobodyNeedsToListen) {
+  job_.limits.output_bytes = 4;
+  OutputPump pump(out_, err_, job_, nullptr);
+  Write(program_out_, "EMP-123456");
+  pump.Drain();
+  JobResult result;
+  pump.TakeResult(result);
+  EXPECT_EQ(result.stdout_result.data, "EM56");
+  EXPECT_EQ(result.stdout_result.total_bytes, 10u);
+  EXPECT_TRUE(result.stdout_result.truncated);
+  EXPECT_THAT(result.redactions, IsEmpty());
 }
 
 TEST_F(OutputPumpTest, TakesTheNoteOutOfStdout) {

@@ -4,7 +4,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/job/run_output.h"
 #include "server/live_policy/policy_set.h"
 #include "tests/support/temp_dir.h"
 
@@ -26,22 +25,6 @@ std::shared_ptr<const policy::Redactor> EmployeeIds() {
   return *std::move(redactor);
 }
 
-// Remembers all that it hears.
-class Listener : public JobObserver {
- public:
-  void OnStarted() override {}
-  void OnOutput(Stream stream, std::string_view data, uint64_t offset,
-                absl::Duration since_start) override {
-    EXPECT_EQ(stream, Stream::kStderr);
-    EXPECT_EQ(offset, heard.size());
-    EXPECT_EQ(since_start, absl::Seconds(1));
-    heard += data;
-    last = data;
-  }
-  std::string heard;
-  std::string last;
-};
-
 TEST(OutputRedaction, WithoutARedactorItOnlyCounts) {
   OutputRedaction redaction(nullptr);
   EXPECT_EQ(redaction.Take("EMP-123456"), "EMP-123456");
@@ -60,45 +43,6 @@ TEST(OutputRedaction, CountsWhatWasWrittenAndTellsTheRest) {
   EXPECT_EQ(redaction.Rest(), "EMP");
   EXPECT_EQ(redaction.Rest(), "");
   EXPECT_THAT(redaction.counts(), ElementsAre(Pair("employee-id", 1)));
-}
-
-TEST(RunOutput, ObserverAndAnswerSeeTheSame) {
-  Job job;
-  job.redactor = EmployeeIds();
-  Listener listener;
-  RunOutput output(Stream::kStderr, job);
-  const absl::Duration since = absl::Seconds(1);
-  output.Take("a EMP-", &listener, since);
-  EXPECT_EQ(listener.heard, "a ");
-  EXPECT_EQ(output.told_bytes(), 2u);
-  EXPECT_EQ(output.written_bytes(), 6u);
-  output.Take("123456 b", &listener, since);
-  EXPECT_EQ(listener.last, std::string(kMark) + " b");
-  output.Take(" EMP-12", &listener, since);
-  output.Finish(&listener, since);
-  EXPECT_EQ(listener.heard, "a " + std::string(kMark) + " b EMP-12");
-  EXPECT_EQ(output.written_bytes(), 21u);
-
-  policy::RedactionCounts counts = {{"employee-id", 2}};
-  const StreamResult result = output.TakeResult(counts);
-  EXPECT_EQ(result.data, listener.heard);
-  EXPECT_EQ(result.total_bytes, listener.heard.size());
-  EXPECT_FALSE(result.truncated);
-  EXPECT_THAT(counts, ElementsAre(Pair("employee-id", 3)));
-}
-
-TEST(RunOutput, NobodyNeedsToListen) {
-  Job job;
-  job.limits.output_bytes = 4;
-  RunOutput output(Stream::kStdout, job);
-  output.Take("EMP-123456", nullptr, absl::ZeroDuration());
-  output.Finish(nullptr, absl::ZeroDuration());
-  policy::RedactionCounts counts;
-  const StreamResult result = output.TakeResult(counts);
-  EXPECT_EQ(result.data, "EM56");
-  EXPECT_EQ(result.total_bytes, 10u);
-  EXPECT_TRUE(result.truncated);
-  EXPECT_THAT(counts, IsEmpty());
 }
 
 TEST(RedactRich, TakesTextAndJsonAndLeavesImages) {
