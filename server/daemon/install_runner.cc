@@ -7,9 +7,9 @@ namespace sandglass::server {
 
 absl::StatusOr<JobResult> InstallRunner::Run(const Job& job,
                                              CancelToken& cancel,
-                                             JobObserver* observer) {
+                                             RunListener* listener) {
   if (absl::Status hold = JailsHold(readiness_); !hold.ok()) return hold;
-  return RunJob(sandbox_, pool_, job, cancel, observer);
+  return RunJob(sandbox_, pool_, job, cancel, listener);
 }
 
 }  // namespace sandglass::server

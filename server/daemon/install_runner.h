@@ -21,7 +21,7 @@ class InstallRunner final : public JobRunner {
       : readiness_(readiness), sandbox_(sandbox), pool_(pool) {}
 
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
-                                JobObserver* observer) override;
+                                RunListener* listener) override;
 
  private:
   const Readiness& readiness_;

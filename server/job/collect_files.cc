@@ -62,7 +62,7 @@ FileResult ReadCollectedFile(const sandbox::FileEvent& event,
   return result;
 }
 
-void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
+void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
                   JobResult& result) {
   if (job.fetch.empty()) return;
   if (jail == nullptr ||
@@ -82,7 +82,7 @@ void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
     if (!event.ok()) break;
     if (!event->has_value()) continue;
     if (auto* file = std::get_if<sandbox::FileEvent>(&**event)) {
-      if (observer != nullptr && observer->OnFile(*file)) continue;
+      if (listener != nullptr && listener->OnFile(*file)) continue;
       result.files.push_back(ReadCollectedFile(*file, budget));
       continue;
     }

@@ -5,6 +5,7 @@
 
 #include "sandbox/jail/jail.h"
 #include "server/job/job.h"
+#include "server/job/run_listener.h"
 
 namespace sandglass::server {
 
@@ -16,9 +17,9 @@ namespace sandglass::server {
 FileResult ReadCollectedFile(const sandbox::FileEvent& event, uint64_t& budget);
 
 // Makes the jail hand out the files that the job asks for, for at most ten
-// seconds, and puts them into `result`, except those that `observer`, which may
+// seconds, and puts them into `result`, except those that `listener`, which may
 // be null, takes over. Without a jail there are no files.
-void CollectFiles(sandbox::Jail* jail, const Job& job, JobObserver* observer,
+void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
                   JobResult& result);
 
 }  // namespace sandglass::server

@@ -23,10 +23,6 @@
 #include "server/layers/jail_layer.h"
 #include "server/layers/library_request.h"
 
-namespace sandglass::sandbox {
-struct FileEvent;
-}  // namespace sandglass::sandbox
-
 namespace sandglass::server {
 
 struct Inspection;
@@ -127,35 +123,6 @@ struct Job {
 };
 
 enum class Stream { kStdout = 1, kStderr = 2 };
-
-// Hears of a run's progress. Called on the run's worker thread, never by two
-// threads at once, and never after JobRunner::Run has returned.
-class JobObserver {
- public:
-  virtual ~JobObserver() = default;
-  // A line printed by the tool that installs the job's libraries.
-  virtual void OnLibraryProgress(std::string_view line) { (void)line; }
-  // The compile phase is over, successfully or not. Only for jobs that have
-  // one.
-  virtual void OnCompiled(const JobResult& compile) { (void)compile; }
-  // The user's code starts now.
-  virtual void OnStarted() = 0;
-  // A piece of output; `offset` is its place in its stream. Called for all
-  // output, including what the answer leaves out, up to output_total_bytes.
-  virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
-                        absl::Duration since_start) = 0;
-  // Something is displayed.
-  virtual void OnRich(const RichOutput& output, absl::Duration since_start) {
-    (void)output;
-    (void)since_start;
-  }
-  // A file that was asked for. Returns true when the observer has taken it
-  // over; it is then not in the result, and no bound applies to it.
-  virtual bool OnFile(const sandbox::FileEvent& file) {
-    (void)file;
-    return false;
-  }
-};
 
 }  // namespace sandglass::server
 

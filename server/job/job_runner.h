@@ -4,6 +4,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
+#include "server/job/run_listener.h"
 
 namespace sandglass::server {
 
@@ -13,10 +14,10 @@ class JobRunner {
  public:
   virtual ~JobRunner() = default;
 
-  // Runs one job to its end on the calling thread. `observer` hears of its
+  // Runs one job to its end on the calling thread. `listener` hears of its
   // progress; it may be null. Errors are as RunJob's.
   virtual absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
-                                        JobObserver* observer) = 0;
+                                        RunListener* listener) = 0;
 };
 
 }  // namespace sandglass::server

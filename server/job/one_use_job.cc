@@ -31,7 +31,7 @@ constexpr int kMostEventsAtOnce = 64;  // then deadlines are checked
 class JobRun {
  public:
   JobRun(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job,
-         CancelToken& cancel, JobObserver* observer)
+         CancelToken& cancel, RunListener* observer)
       : source_(sandbox, pool, job),
         job_(job),
         cancel_(cancel),
@@ -287,7 +287,7 @@ class JobRun {
     end_ = std::max(end_, start_);     // a runner's end may be reported first
     if (ready_ == 0) ready_ = start_;  // the jail died before it was ready
     start_time_ = os::WallNow() - Between(start_, Now());
-    if (observer_ != nullptr) observer_->OnStarted();
+    if (observer_ != nullptr) observer_->OnStarted(job_);
   }
 
   // `when` is measured here, so a program can't shorten its time.
@@ -374,7 +374,7 @@ class JobRun {
   JailSource source_;
   const Job& job_;
   CancelToken& cancel_;
-  JobObserver* const observer_;
+  RunListener* const observer_;
   RunnerLook look_;
   std::unique_ptr<Jail> jail_;
   os::Fd stdout_, stderr_;
@@ -407,7 +407,7 @@ class JobRun {
 
 absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, JailPool& pool,
                                  const Job& job, CancelToken& cancel,
-                                 JobObserver* observer) {
+                                 RunListener* observer) {
   return JobRun(sandbox, pool, job, cancel, observer).Execute();
 }
 

@@ -5,6 +5,7 @@
 #include "sandbox/yard/sandbox.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
+#include "server/job/run_listener.h"
 #include "server/pool/jail_pool.h"
 
 namespace sandglass::server {
@@ -20,7 +21,7 @@ namespace sandglass::server {
 // step and errno), CANCELLED (the token fired before the program started).
 absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, JailPool& pool,
                                  const Job& job, CancelToken& cancel,
-                                 JobObserver* observer);
+                                 RunListener* listener);
 
 }  // namespace sandglass::server
 

@@ -22,7 +22,7 @@ std::optional<std::string_view> ReadPipe(int pipe, size_t most) {
 }
 
 OutputPump::OutputPump(os::Fd& out, os::Fd& err, const Job& job,
-                       JobObserver* observer)
+                       RunListener* observer)
     : observer_(observer),
       most_told_(job.limits.output_total_bytes),
       out_{Stream::kStdout, out, OutputRedaction(job.redactor),
@@ -52,12 +52,12 @@ bool OutputPump::Read(Source& source) {
 
 void OutputPump::Take(Source& source, std::string_view written, Instant now) {
   // The piece with which the limit is exceeded is still told.
-  JobObserver* const observer = WhoHears();
+  RunListener* const observer = WhoHears();
   Tell(source, source.redaction.Take(written), observer, now);
 }
 
 void OutputPump::Tell(Source& source, std::string_view data,
-                      JobObserver* observer, Instant now) const {
+                      RunListener* observer, Instant now) const {
   if (data.empty()) return;
   if (observer != nullptr) {
     observer->OnOutput(source.stream, data, source.kept.total_bytes(),

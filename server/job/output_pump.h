@@ -13,6 +13,7 @@
 #include "server/job/job.h"
 #include "server/job/output_buffer.h"
 #include "server/job/output_redaction.h"
+#include "server/job/run_listener.h"
 
 namespace sandglass::server {
 
@@ -33,7 +34,7 @@ class OutputPump {
  public:
   // The pipes may be opened later; each is closed when its end is read. All
   // arguments must outlive this object. `observer` may be null.
-  OutputPump(os::Fd& out, os::Fd& err, const Job& job, JobObserver* observer);
+  OutputPump(os::Fd& out, os::Fd& err, const Job& job, RunListener* observer);
 
   // The user's code has begun; the observer's times count from `start`.
   void Begin(Instant start) { start_ = start; }
@@ -73,14 +74,14 @@ class OutputPump {
 
   bool Read(Source& source);
   void Take(Source& source, std::string_view written, Instant now);
-  void Tell(Source& source, std::string_view data, JobObserver* observer,
+  void Tell(Source& source, std::string_view data, RunListener* observer,
             Instant now) const;
   // The observer, while it is still told of output; otherwise null.
-  JobObserver* WhoHears() const {
+  RunListener* WhoHears() const {
     return written_bytes() <= most_told_ ? observer_ : nullptr;
   }
 
-  JobObserver* const observer_;
+  RunListener* const observer_;
   const uint64_t most_told_;
   Source out_;
   Source err_;

@@ -90,11 +90,9 @@ std::string KeyOf(const policy::Language& language) {
 }
 
 // Puts what a preparing jail hands out into the store.
-class DraftFiller : public JobObserver {
+class DraftFiller : public RunListener {
  public:
   explicit DraftFiller(PreparedStore::Draft& draft) : draft_(draft) {}
-  void OnStarted() override {}
-  void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
   bool OnFile(const sandbox::FileEvent& file) override {
     if (file.problem != sandbox::FileProblem::kNone) {
       missing_.insert(file.path);
@@ -462,8 +460,8 @@ absl::StatusOr<std::string> LanguageProbe::AskVersion(
 }
 
 absl::StatusOr<JobResult> LanguageProbe::RunTool(const Job& job,
-                                                 JobObserver* observer) {
-  absl::StatusOr<JobResult> result = runner_.Run(job, cancel_, observer);
+                                                 RunListener* listener) {
+  absl::StatusOr<JobResult> result = runner_.Run(job, cancel_, listener);
   if (!result.ok() || result->verdict.outcome == policy::Outcome::kOk) {
     return result;
   }

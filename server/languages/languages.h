@@ -121,7 +121,7 @@ class LanguageProbe {
   absl::StatusOr<std::string> AskVersion(const policy::Language& language,
                                          const policy::Profile& profile);
   // Runs a command that must end well.
-  absl::StatusOr<JobResult> RunTool(const Job& job, JobObserver* observer);
+  absl::StatusOr<JobResult> RunTool(const Job& job, RunListener* listener);
 
   const LivePolicy& policy_;
   const policy::LanguageTable& languages_;  // that of every policy

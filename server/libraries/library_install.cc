@@ -54,13 +54,12 @@ constexpr size_t kLongestLine = 4096;
 constexpr size_t kMostLastLines = 400;
 
 // Collects an install's output and the archive that it made.
-class InstallObserver : public JobObserver {
+class InstallListener : public RunListener {
  public:
-  InstallObserver(policy::Ecosystem ecosystem,
+  InstallListener(policy::Ecosystem ecosystem,
                   const LayerBuilds::Progress& progress)
       : ecosystem_(ecosystem), progress_(progress) {}
 
-  void OnStarted() override {}
   void OnOutput(Stream stream, std::string_view data, uint64_t,
                 absl::Duration) override {
     std::string& line = stream == Stream::kStdout ? out_ : err_;
@@ -197,9 +196,9 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
                               const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel) {
-  InstallObserver observer(set.ecosystem(), progress);
+  InstallListener listener(set.ecosystem(), progress);
   const absl::StatusOr<JobResult> result =
-      runner.Run(MakeInstallJob(installer, set), cancel, &observer);
+      runner.Run(MakeInstallJob(installer, set), cancel, &listener);
   if (!result.ok()) return result.status();
   const policy::Verdict& verdict = result->verdict;
   if (verdict.outcome == policy::Outcome::kCancelled ||
@@ -212,7 +211,7 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
   }
   if (verdict.outcome != policy::Outcome::kOk) {
     const std::string words =
-        observer.Words(verdict.exit_code.value_or(128 + SIGKILL));
+        listener.Words(verdict.exit_code.value_or(128 + SIGKILL));
     // A tool that cleans up leaves no full disk behind, so its words are
     // searched, too.
     if (absl::StrContains(words, "No space left on device") ||
@@ -232,8 +231,8 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
     }
     return absl::FailedPreconditionError(message);
   }
-  if (!observer.archive().valid()) return ArchiveChanged();
-  return Unpack(observer.archive(), tree, installer.bounds);
+  if (!listener.archive().valid()) return ArchiveChanged();
+  return Unpack(listener.archive(), tree, installer.bounds);
 }
 
 }  // namespace sandglass::server

@@ -333,7 +333,7 @@ absl::Duration DeadlineMargin(absl::Duration left) {
 
 absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     std::optional<MonotonicTime> deadline,
-                                    CancelToken& cancel, JobObserver* observer,
+                                    CancelToken& cancel, RunListener* listener,
                                     CompileCache* cache) {
   std::shared_ptr<const Inspected> inspected;
   if (IsLookAlone(job.target) && job.inspection == nullptr)
@@ -354,7 +354,7 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
         CompileOrFind(runner, job, deadline, cancel, cache);
     if (!end.ok()) return end.status();
     compile = std::make_shared<JobResult>(std::move(end->result));
-    if (observer != nullptr) observer->OnCompiled(*compile);
+    if (listener != nullptr) listener->OnCompiled(*compile);
     if (compile->verdict.outcome != policy::Outcome::kOk) {
       JobResult result = NotRun(job, compile);
       result.timings.compile = Since(began);
@@ -382,7 +382,7 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
   if (absl::Status enough = ApplyDeadline(deadline, job.limits); !enough.ok()) {
     return enough;
   }
-  absl::StatusOr<JobResult> result = runner.Run(job, cancel, observer);
+  absl::StatusOr<JobResult> result = runner.Run(job, cancel, listener);
   if (result.ok() && result->not_looked_at) {
     absl::StatusOr<std::shared_ptr<const Inspected>> looked =
         LookAgain(runner, job, *result->not_looked_at, deadline, cancel);
@@ -390,7 +390,7 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
     inspected = *std::move(looked);
     if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
     job.inspection.reset();
-    result = runner.Run(job, cancel, observer);
+    result = runner.Run(job, cancel, listener);
   }
   if (!result.ok()) return result;
   result->compile = std::move(compile);

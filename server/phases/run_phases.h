@@ -8,6 +8,7 @@
 #include "server/base/clock.h"
 #include "server/job/job.h"
 #include "server/job/job_runner.h"
+#include "server/job/run_listener.h"
 #include "server/phases/compile_cache.h"
 
 namespace sandglass::server {
@@ -23,7 +24,7 @@ namespace sandglass::server {
 // `runner`.
 absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     std::optional<MonotonicTime> deadline,
-                                    CancelToken& cancel, JobObserver* observer,
+                                    CancelToken& cancel, RunListener* listener,
                                     CompileCache* cache = nullptr);
 
 // How much of a call's remaining time has to be kept for the answer to arrive:

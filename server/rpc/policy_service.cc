@@ -45,11 +45,6 @@ class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
   }
 
  private:
-  void OnCompiled(const JobResult&) override {}
-  void OnStarted(const std::string&, const policy::Limits&) override {}
-  void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
-  void OnRich(const RichOutput&, absl::Duration) override {}
-
   void OnEnd(const RunEnd& end) override {
     if (!end.status.ok()) return Finish(ToGrpcStatus(end.status));
     const v1::RunCodeResponse& run = *end.response;

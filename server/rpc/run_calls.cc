@@ -98,12 +98,11 @@ void StreamRunCall::OnLibraryProgress(std::string_view line) {
   PushIfRoom(std::move(event));
 }
 
-void StreamRunCall::OnStarted(const std::string& run_id,
-                              const policy::Limits& limits) {
+void StreamRunCall::OnStarted(const Job& job) {
   v1::StreamRunCodeResponse event;
   *event.mutable_since_start() = ToProto(absl::ZeroDuration());
-  event.mutable_started()->set_run_id(run_id);
-  *event.mutable_started()->mutable_limits() = ToProto(limits);
+  event.mutable_started()->set_run_id(job.run_id);
+  *event.mutable_started()->mutable_limits() = ToProto(job.limits);
   Push(std::move(event));
 }
 

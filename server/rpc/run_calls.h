@@ -38,10 +38,6 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
              std::optional<MonotonicTime> deadline);
 
  private:
-  void OnCompiled(const JobResult&) override {}
-  void OnStarted(const std::string&, const policy::Limits&) override {}
-  void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {}
-  void OnRich(const RichOutput&, absl::Duration) override {}
   void OnEnd(const RunEnd& end) override;
 
   void OnCancel() override;
@@ -121,8 +117,7 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
  private:
   void OnCompiled(const JobResult& compile) override;
   void OnLibraryProgress(std::string_view line) override;
-  void OnStarted(const std::string& run_id,
-                 const policy::Limits& limits) override;
+  void OnStarted(const Job& job) override;
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override;
   void OnRich(const RichOutput& output, absl::Duration since_start) override;

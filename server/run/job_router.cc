@@ -7,17 +7,17 @@
 namespace sandglass::server {
 
 absl::StatusOr<JobResult> JobRouter::Run(const Job& job, CancelToken& cancel,
-                                         JobObserver* observer) {
+                                         RunListener* listener) {
   if (const SessionPlace* place = SessionPlaceOf(job.target)) {
-    return place->session->Run(job, cancel, observer);
+    return place->session->Run(job, cancel, listener);
   }
   if (std::holds_alternative<OwnKernel>(job.target)) {
-    return RunRich(parts_, job, cancel, observer);
+    return RunRich(parts_, job, cancel, listener);
   }
   if (IsLookAlone(job.target)) {
     return absl::InternalError("a program was to be looked at, not run");
   }
-  return RunJob(*parts_.sandbox, *parts_.pool, job, cancel, observer);
+  return RunJob(*parts_.sandbox, *parts_.pool, job, cancel, listener);
 }
 
 }  // namespace sandglass::server

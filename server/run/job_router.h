@@ -18,7 +18,7 @@ class JobRouter final : public JobRunner {
   explicit JobRouter(JailHostParts parts) : parts_(std::move(parts)) {}
 
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
-                                JobObserver* observer) override;
+                                RunListener* listener) override;
 
  private:
   const JailHostParts parts_;

@@ -57,17 +57,15 @@ void Run::OnLibraryProgress(std::string_view line) {
   }
 }
 
-void Run::OnStarted() {
+void Run::OnStarted(const Job& job) {
   {
     absl::MutexLock lock(&mutex_);
     for (const Attached& a : listeners_) {
-      if (a.arrival == Arrival::kFirst) {
-        a.listener->OnStarted(origin_.run_id, job_.limits);
-      }
+      if (a.arrival == Arrival::kFirst) a.listener->OnStarted(job);
     }
   }
   if (auto* listener = std::exchange(start_listener_, nullptr)) {
-    listener->OnRunStarted(*this);
+    listener->OnStarted(job);
   }
 }
 
@@ -88,7 +86,7 @@ void Run::OnRich(const RichOutput& output, absl::Duration since_start) {
   }
 }
 
-void Run::End(const RunEnd& end) {
+void Run::OnEnd(const RunEnd& end) {
   std::vector<Attached> listeners;
   {
     absl::MutexLock lock(&mutex_);

@@ -18,6 +18,7 @@
 #include "server/base/clock.h"
 #include "server/identity/caller.h"
 #include "server/job/job.h"
+#include "server/job/run_listener.h"
 #include "server/run/approvals.h"
 #include "server/run/run_inputs.h"
 #include "server/session/turn.h"
@@ -25,33 +26,6 @@
 namespace sandglass::server {
 
 class Session;
-
-// How a run ended for one of its listeners.
-struct RunEnd {
-  absl::Status status;  // OK exactly when `response` is set
-  std::shared_ptr<const v1::RunCodeResponse> response;
-  // The listener came later, under the same request_id.
-  bool joined = false;
-  // A repeat with the same request_id will get this answer again.
-  bool kept = false;
-};
-
-// One call that waits for a run. Its methods must not block, since the run's
-// worker calls them.
-class RunListener {
- public:
-  virtual ~RunListener() = default;
-  // A listener that joined late only gets OnEnd.
-  virtual void OnCompiled(const JobResult& compile) = 0;
-  virtual void OnLibraryProgress(std::string_view line) { (void)line; }
-  virtual void OnStarted(const std::string& run_id,
-                         const policy::Limits& limits) = 0;
-  virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
-                        absl::Duration since_start) = 0;
-  virtual void OnRich(const RichOutput& output, absl::Duration since_start) = 0;
-  // Called once, as the last method. The listener may be gone when it returns.
-  virtual void OnEnd(const RunEnd& end) = 0;
-};
 
 // What is known about a run when it is accepted.
 struct RunOrigin {
@@ -75,23 +49,14 @@ struct RunOrigin {
   std::shared_ptr<Session> session;
 };
 
-class Run;
-
-// Hears that the program of a run has started, at most once, on the run's
-// worker. Work that is done then delays no answer: the program runs meanwhile.
-class RunStartListener {
- public:
-  virtual ~RunStartListener() = default;
-  virtual void OnRunStarted(Run& run) = 0;
-};
-
 // A run that is queued or running. Shared by the registry, the queue, its
 // worker and the calls that wait on it. Thread-safe.
 //
 // A run lives for its listeners: when the last of them leaves, it is
 // abandoned, cannot be joined any more, and its token is fired. When one of
-// several leaves, the run goes on for the others.
-class Run : public JobObserver, public QueuedRun, public Turn {
+// several leaves, the run goes on for the others. What the worker tells the
+// run, the run tells them.
+class Run : public RunListener, public QueuedRun, public Turn {
  public:
   Run(RunOrigin origin, Job job, RunInputs inputs = {})
       : origin_(std::move(origin)),
@@ -126,9 +91,10 @@ class Run : public JobObserver, public QueuedRun, public Turn {
   // The beginning of the run's line in the audit log; empty while it isn't
   // made.
   std::string& mutable_audit_members() { return audit_members_; }
-  // Who hears that the program has started, once its listeners have; outlives
-  // the run's phases. Set before these begin.
-  void TellStartTo(RunStartListener* listener) { start_listener_ = listener; }
+  // Who hears that the program has started, at most once, after the calls that
+  // wait for the run; outlives the run's phases. Set before these begin. Work
+  // that is done then delays no answer: the program runs meanwhile.
+  void TellStartTo(RunListener* listener) { start_listener_ = listener; }
   CancelToken& cancel() { return cancel_; }
   void Cancel(policy::KillReason reason) override { cancel_.Cancel(reason); }
 
@@ -152,7 +118,7 @@ class Run : public JobObserver, public QueuedRun, public Turn {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void OnLibraryProgress(std::string_view line) override
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnStarted() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnStarted(const Job& job) override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -161,7 +127,7 @@ class Run : public JobObserver, public QueuedRun, public Turn {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Tells every listener how the run ended. Only the first call counts.
-  void End(const RunEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnEnd(const RunEnd& end) override ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A one-line summary of the run as it is now.
   v1::RunSummary Summary() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -176,7 +142,7 @@ class Run : public JobObserver, public QueuedRun, public Turn {
   Job job_;
   RunInputs inputs_;
   std::string audit_members_;
-  RunStartListener* start_listener_ = nullptr;  // null: nobody
+  RunListener* start_listener_ = nullptr;  // null: nobody
   CancelToken cancel_;
 
   mutable absl::Mutex mutex_;

@@ -12,7 +12,7 @@
 namespace sandglass::server {
 
 // Writes runs, and what becomes of approvals, into the audit log. Thread-safe.
-class RunAudit final : public RunStartListener {
+class RunAudit final {
  public:
   // `trail` must outlive this object.
   explicit RunAudit(AuditTrail& trail) : trail_(trail) {}
@@ -23,8 +23,6 @@ class RunAudit final : public RunStartListener {
   // that owns the run, before it releases the inputs; otherwise Write does it.
   // Later calls do nothing.
   void Begin(Run& run) const;
-  // The same, in the time that the program needs anyway.
-  void OnRunStarted(Run& run) override { Begin(run); }
 
   // Writes the line of a run that has ended, however it ended. If this fails,
   // the run's answer must be this error instead ("AUDIT_UNWRITABLE").
@@ -38,6 +36,20 @@ class RunAudit final : public RunStartListener {
 
  private:
   AuditTrail& trail_;
+};
+
+// Begins one run's line when its program has started, in the time that the
+// program needs anyway.
+class RunAuditStart final : public RunListener {
+ public:
+  // Both outlive this object.
+  RunAuditStart(const RunAudit& audit, Run& run) : audit_(audit), run_(run) {}
+
+  void OnStarted(const Job&) override { audit_.Begin(run_); }
+
+ private:
+  const RunAudit& audit_;
+  Run& run_;
 };
 
 }  // namespace sandglass::server

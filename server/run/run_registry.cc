@@ -128,7 +128,7 @@ void RunRegistry::Finish(Run& run, const RunEnd& end) {
   }
   // The listeners are told after the end is recorded, so that a client that has
   // the answer finds the run finished.
-  run.End(told);
+  run.OnEnd(told);
 }
 
 void RunRegistry::EvictOldestOf(FinishedByCaller::iterator caller) {

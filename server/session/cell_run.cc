@@ -26,7 +26,7 @@ constexpr size_t kMostUnread = 4096;
 class CellRun {
  public:
   CellRun(KernelKeeper& keeper, Kernel& kernel, const Job& job,
-          CancelToken& cancel, JobObserver* observer)
+          CancelToken& cancel, RunListener* observer)
       : keeper_(keeper),
         kernel_(kernel),
         job_(job),
@@ -73,7 +73,7 @@ class CellRun {
     start_time_ = os::WallNow();
     limit_watch_.Begin(start_);
     output_.Begin(start_);
-    if (observer_ != nullptr) observer_->OnStarted();
+    if (observer_ != nullptr) observer_->OnStarted(job_);
     Write();
   }
 
@@ -296,7 +296,7 @@ class CellRun {
   Kernel& kernel_;
   const Job& job_;
   CancelToken& cancel_;
-  JobObserver* const observer_;
+  RunListener* const observer_;
   KernelKeeper::Fate fate_;
   sandbox::JailCounters before_;
   // For a jail that has one.
@@ -326,7 +326,7 @@ class CellRun {
 
 absl::StatusOr<JobResult> RunCellIn(KernelKeeper& keeper, Kernel& kernel,
                                     const Job& job, CancelToken& cancel,
-                                    JobObserver* observer) {
+                                    RunListener* observer) {
   return CellRun(keeper, kernel, job, cancel, observer).Execute();
 }
 

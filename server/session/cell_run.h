@@ -4,6 +4,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
+#include "server/job/run_listener.h"
 #include "server/session/kernel.h"
 
 namespace sandglass::server {
@@ -19,7 +20,7 @@ namespace sandglass::server {
 // the kernel does not keep to the protocol.
 absl::StatusOr<JobResult> RunCellIn(KernelKeeper& keeper, Kernel& kernel,
                                     const Job& job, CancelToken& cancel,
-                                    JobObserver* observer);
+                                    RunListener* listener);
 
 }  // namespace sandglass::server
 

@@ -89,7 +89,7 @@ const SessionSpec& JailHost::SpecOf(const Job& job) const {
 }
 
 absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
-                                            JobObserver* observer) {
+                                            RunListener* observer) {
   if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, observer);
   const Instant began = Now();
   std::string state_lost;
@@ -129,7 +129,7 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
 }
 
 absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
-                                        JobObserver* observer,
+                                        RunListener* observer,
                                         std::string& state_lost) {
   const FirstUse use = {ContextOf(job.target), job.code, observer,
                         GuestOf(job.target)};
@@ -418,7 +418,7 @@ std::string JailHost::Death() const {
 }
 
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
-                                  CancelToken& cancel, JobObserver* observer) {
+                                  CancelToken& cancel, RunListener* observer) {
   return JailHost(parts, std::get<OwnKernel>(job.target).spec,
                   {.layer = job.layer})
       .RunCell(job, cancel, observer);

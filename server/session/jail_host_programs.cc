@@ -65,7 +65,7 @@ absl::Status Stage(const std::vector<Job::File>& program,
 
 absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
                                                CancelToken& cancel,
-                                               JobObserver* observer) {
+                                               RunListener* observer) {
   const Instant began = Now();
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files = Files(cancel);
   if (!files.ok()) return files.status();
@@ -107,7 +107,7 @@ Kernel& JailHost::BeginProgram(const std::string& context) {
 
 absl::StatusOr<JobResult> JailHost::RunStaged(
     const Job& job, const std::string& directory, sandbox::FileAgent& files,
-    Kernel& program, CancelToken& cancel, JobObserver* observer) {
+    Kernel& program, CancelToken& cancel, RunListener* observer) {
   const Instant began = Now();
   const std::vector<Job::File> staged = ProgramFiles(job);
   if (absl::Status status =

@@ -176,11 +176,11 @@ void Session::NoteClockSet() {
 }
 
 absl::StatusOr<JobResult> Session::Run(const Job& job, CancelToken& cancel,
-                                       JobObserver* observer) {
+                                       RunListener* listener) {
   // It ended while the run waited; its end has cancelled the run.
   if (absl::Status lives = Lives(); !lives.ok()) return lives;
   if (absl::Status thawed = Thaw(); !thawed.ok()) return thawed;
-  absl::StatusOr<JobResult> result = host_->RunCell(job, cancel, observer);
+  absl::StatusOr<JobResult> result = host_->RunCell(job, cancel, listener);
   // Whoever has the answer may rely on the files.
   const Instant began = Now();
   const absl::Status saved = Save();

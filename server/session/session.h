@@ -105,7 +105,7 @@ class Session final : public JobRunner {
   // files of a durable session are saved when this returns, or the result says
   // why not. Errors are as of Lives, Thaw and SessionHost::RunCell.
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
-                                JobObserver* observer) override
+                                RunListener* listener) override
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Before what changed its files is acknowledged: OK when those of a durable
   // session are on the daemon's disk; of others nothing is done. Waits on the

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
+#include "server/job/run_listener.h"
 #include "server/job/session_spec.h"
 #include "server/layers/jail_layer.h"
 
@@ -45,7 +46,7 @@ class SessionHost {
   // Runs one cell in the kernel of the job's context, on the calling thread;
   // the kernel is started if there is none. The errors are those of RunJob.
   virtual absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
-                                            JobObserver* observer) = 0;
+                                            RunListener* listener) = 0;
   // Returns false when nothing runs in that context.
   virtual bool Interrupt(const std::string& context) = 0;
   // Ends the context's kernel and what it runs.

@@ -15,13 +15,13 @@ namespace sandglass::server {
 class ScriptedRunner final : public JobRunner {
  public:
   using Script = std::function<absl::StatusOr<JobResult>(
-      const Job& job, CancelToken& cancel, JobObserver* observer)>;
+      const Job& job, CancelToken& cancel, RunListener* listener)>;
 
   explicit ScriptedRunner(Script script) : script_(std::move(script)) {}
 
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
-                                JobObserver* observer) override {
-    return script_(job, cancel, observer);
+                                RunListener* listener) override {
+    return script_(job, cancel, listener);
   }
 
  private:

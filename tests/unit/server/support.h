@@ -82,18 +82,18 @@ inline JobResult OkResult(const Job& job, const std::string& output) {
 class ScriptedRuns final : public JobRunner {
  public:
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
-                                JobObserver* observer) override
+                                RunListener* listener) override
       ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
       ++started_;
       jobs_.push_back(job.limits);
     }
-    if (observer != nullptr) {
+    if (listener != nullptr) {
       if (job.code == "compiled")
-        observer->OnCompiled(OkResult(job, "a warning"));
-      observer->OnStarted();
-      observer->OnOutput(Stream::kStdout, job.code, 0, absl::Milliseconds(6));
+        listener->OnCompiled(OkResult(job, "a warning"));
+      listener->OnStarted(job);
+      listener->OnOutput(Stream::kStdout, job.code, 0, absl::Milliseconds(6));
     }
     if (job.code == "fail") return absl::InternalError("mount_proc: EPERM");
     if (job.code == "stray") return absl::CancelledError("nobody waits for it");
@@ -144,7 +144,7 @@ class RecordingListener : public RunListener {
     absl::MutexLock lock(&mutex_);
     compiles_.push_back(compile.verdict.outcome);
   }
-  void OnStarted(const std::string&, const policy::Limits&) override {
+  void OnStarted(const Job&) override {
     absl::MutexLock lock(&mutex_);
     ++starts_;
   }

@@ -57,7 +57,7 @@ class InspectionTest : public ::testing::Test {
 
   // What looks says `said` with this exit status; what runs says "out".
   JobResult Run(Job job, CompileCache* cache = nullptr) {
-    ScriptedRunner runner([this](const Job& ran, CancelToken&, JobObserver*) {
+    ScriptedRunner runner([this](const Job& ran, CancelToken&, RunListener*) {
       ran_.push_back(ran);
       if (ran.phase != policy::Phase::kAnalysis) {
         if (!refuse_look_.empty() && ran.inspection != nullptr) {

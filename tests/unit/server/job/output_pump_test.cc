@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/os/io.h"
+#include "server/job/run_listener.h"
 
 namespace sandglass::server {
 namespace {
@@ -29,7 +30,7 @@ std::shared_ptr<const policy::Redactor> EmployeeIds() {
 }
 
 // Remembers what it hears of each stream.
-class Listener : public JobObserver {
+class Listener : public RunListener {
  public:
   void OnStarted() override {}
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,

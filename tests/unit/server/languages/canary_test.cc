@@ -121,7 +121,7 @@ struct Script final : JobRunner {
   std::vector<std::function<absl::StatusOr<JobResult>(const Job&)>> ends;
   std::vector<Job> jobs;
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken&,
-                                JobObserver*) override {
+                                RunListener*) override {
     jobs.push_back(job);
     return ends[std::min(jobs.size(), ends.size()) - 1](job);
   }

@@ -83,9 +83,9 @@ TEST(CheckInstalled, LinksToAHomeAreNotTaken) {
 class FakeTools final : public JobRunner {
  public:
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken&,
-                                JobObserver* observer) override {
+                                RunListener* listener) override {
     JobResult result = OkResult(job, "Toy 1.0\n");
-    if (observer == nullptr) return result;  // a version
+    if (listener == nullptr) return result;  // a version
     ++prepared_;
     if (fail_) {
       result.facts.wait_status = 1 << 8;
@@ -93,11 +93,11 @@ class FakeTools final : public JobRunner {
       return result;
     }
     if (makes_nothing_) {
-      observer->OnFile(
+      listener->OnFile(
           {.path = "*.out", .problem = sandbox::FileProblem::kNotFound});
       return result;
     }
-    observer->OnFile({.path = absl::StrCat(prepared_, ".out"),
+    listener->OnFile({.path = absl::StrCat(prepared_, ".out"),
                       .problem = sandbox::FileProblem::kNone,
                       .file = *os::MakeMemfd("f", "made")});
     return result;
@@ -158,7 +158,7 @@ TEST_F(Probe, WhatIsKeptIsThereBeforeTheVersions) {
   Use(Prepared());
   Start();
   absl::Notification asked, go_on;
-  ScriptedRunner runner([&](const Job& job, CancelToken&, JobObserver*) {
+  ScriptedRunner runner([&](const Job& job, CancelToken&, RunListener*) {
     asked.Notify();
     go_on.WaitForNotification();
     return OkResult(job, "Toy 1.0\n");
@@ -286,7 +286,7 @@ class CanaryProbe : public ::testing::Test {
   bool room_ ABSL_GUARDED_BY(mutex_) = true;
   int canaries_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<bool> heard_ ABSL_GUARDED_BY(mutex_);
-  ScriptedRunner tools_{[this](const Job& job, CancelToken&, JobObserver*) {
+  ScriptedRunner tools_{[this](const Job& job, CancelToken&, RunListener*) {
     return RunTool(job);
   }};
   std::optional<LivePolicy> policy_;

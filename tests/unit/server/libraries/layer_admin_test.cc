@@ -119,12 +119,12 @@ class LayerAdminTest : public LayerStoreTest {
   int installs_ = 0;
   // What an installer's jail would say; it leaves no archive.
   ScriptedRunner installer_{
-      [this](const Job& job, CancelToken&, JobObserver* observer) {
+      [this](const Job& job, CancelToken&, RunListener* listener) {
         ++installs_;
-        observer->OnStarted();
-        observer->OnOutput(Stream::kStdout, "Collecting six\n", 0,
+        listener->OnStarted(job);
+        listener->OnOutput(Stream::kStdout, "Collecting six\n", 0,
                            absl::ZeroDuration());
-        observer->OnOutput(Stream::kStderr, "ERROR: No matching distribution\n",
+        listener->OnOutput(Stream::kStderr, "ERROR: No matching distribution\n",
                            0, absl::ZeroDuration());
         JobResult result = OkResult(job, "");
         result.facts.wait_status = 1 << 8;

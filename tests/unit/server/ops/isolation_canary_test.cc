@@ -188,7 +188,7 @@ class IsolationOfJails : public ::testing::Test {
   bool falls_back_ = false;  // no zygote serves
   absl::Status usable_;
   std::vector<absl::Status> heard_;
-  ScriptedRunner runner_{[this](const Job& job, CancelToken&, JobObserver*) {
+  ScriptedRunner runner_{[this](const Job& job, CancelToken&, RunListener*) {
     return RunScript(job);
   }};
 };

@@ -55,9 +55,9 @@ class Phases : public ::testing::Test {
   absl::StatusOr<JobResult> Run(
       Job& job, std::optional<MonotonicTime> deadline = std::nullopt) {
     ScriptedRunner runner(
-        [this](const Job& ran, CancelToken&, JobObserver* observer) {
+        [this](const Job& ran, CancelToken&, RunListener* listener) {
           ran_.push_back(ran);
-          observers_.push_back(observer);
+          listeners_.push_back(listener);
           return absl::StatusOr<JobResult>(ran.phase == policy::Phase::kCompile
                                                ? compiler_(ran)
                                                : OkResult(ran, "out"));
@@ -67,7 +67,7 @@ class Phases : public ::testing::Test {
 
   std::function<JobResult(const Job&)> compiler_ = Compiled;
   std::vector<Job> ran_;
-  std::vector<JobObserver*> observers_;
+  std::vector<RunListener*> listeners_;
   CancelToken cancel_;
   std::unique_ptr<CompileCache> cache_;
 };
@@ -332,7 +332,7 @@ TEST_F(CachedPhases, OnlyWhatWentWellIsKept) {
 }
 
 TEST_F(CachedPhases, AnErrorOfOursIsNotKept) {
-  ScriptedRunner failing([](const Job&, CancelToken&, JobObserver*) {
+  ScriptedRunner failing([](const Job&, CancelToken&, RunListener*) {
     return absl::CancelledError("gone");
   });
   Job job = KeptJob();
@@ -383,7 +383,7 @@ TEST_F(CachedPhases, AToolchainThatChangesMeanwhileKeepsNothing) {
 // The program's own jail sees the artifact before it can be changed there.
 TEST_F(CachedPhases, WhatTheRunDoesIsNotKept) {
   Job job = KeptJob();
-  ScriptedRunner runner([](const Job& ran, CancelToken&, JobObserver*) {
+  ScriptedRunner runner([](const Job& ran, CancelToken&, RunListener*) {
     if (ran.phase == policy::Phase::kCompile) {
       return absl::StatusOr<JobResult>(Compiled(ran));
     }
@@ -402,29 +402,26 @@ TEST_F(CachedPhases, WhatTheRunDoesIsNotKept) {
   EXPECT_EQ(ran_[0].files.back().bytes(), "#!binary");
 }
 
-TEST_F(CachedPhases, AnObserverHearsOfTheHit) {
-  class Observer : public JobObserver {
+TEST_F(CachedPhases, AListenerHearsOfTheHit) {
+  class Listener : public RunListener {
    public:
     void OnCompiled(const JobResult& compile) override {
       cached.push_back(compile.cached);
     }
-    void OnStarted() override {}
-    void OnOutput(Stream, std::string_view, uint64_t, absl::Duration) override {
-    }
     std::vector<bool> cached;
-  } observer;
+  } listener;
   for (int i = 0; i < 2; ++i) {
     Job job = KeptJob();
-    ScriptedRunner runner([](const Job& ran, CancelToken&, JobObserver*) {
+    ScriptedRunner runner([](const Job& ran, CancelToken&, RunListener*) {
       return absl::StatusOr<JobResult>(ran.phase == policy::Phase::kCompile
                                            ? Compiled(ran)
                                            : OkResult(ran, ""));
     });
     ASSERT_TRUE(
-        RunPhases(runner, job, std::nullopt, cancel_, &observer, cache_.get())
+        RunPhases(runner, job, std::nullopt, cancel_, &listener, cache_.get())
             .ok());
   }
-  EXPECT_THAT(observer.cached, ElementsAre(false, true));
+  EXPECT_THAT(listener.cached, ElementsAre(false, true));
 }
 
 // Large artifacts are sealed once and handed to each jail.

@@ -182,7 +182,7 @@ PolicySet CompiledPolicy() {
 TEST_F(RunAuditTest, WhatACompilerUsedIsThereToo) {
   const LivePolicy compiled{CompiledPolicy()};
   options_.policy = &compiled;
-  ScriptedRunner runner([](const Job& job, CancelToken&, JobObserver*) {
+  ScriptedRunner runner([](const Job& job, CancelToken&, RunListener*) {
     JobResult result = OkResult(job, "");
     if (job.phase == policy::Phase::kCompile) {
       result.cpu_user = absl::Milliseconds(7);

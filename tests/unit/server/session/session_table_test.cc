@@ -38,8 +38,8 @@ class FakeHost final : public SessionHost {
  public:
   explicit FakeHost(Hosts& hosts) : hosts_(hosts) { ++hosts_.made; }
   absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
-                                    JobObserver* observer) override {
-    absl::StatusOr<JobResult> result = hosts_.runs.Run(job, cancel, observer);
+                                    RunListener* listener) override {
+    absl::StatusOr<JobResult> result = hosts_.runs.Run(job, cancel, listener);
     if (result.ok()) result->cell.emplace();
     return result;
   }
@@ -123,8 +123,8 @@ class SessionTableTest : public ::testing::Test {
   uint64_t most_line_bytes_ = uint64_t{256} << 20;
   Hosts hosts_;
   ScriptedRunner cells_{
-      [](const Job& job, CancelToken& cancel, JobObserver* observer) {
-        return SessionPlaceOf(job.target)->session->Run(job, cancel, observer);
+      [](const Job& job, CancelToken& cancel, RunListener* listener) {
+        return SessionPlaceOf(job.target)->session->Run(job, cancel, listener);
       }};
   std::optional<SessionTable> table_;
   RecordingListener first_, second_, third_;
