@@ -31,13 +31,13 @@ constexpr int kMostEventsAtOnce = 64;  // then deadlines are checked
 class JobRun {
  public:
   JobRun(sandbox::Sandbox& sandbox, JailPool& pool, const Job& job,
-         CancelToken& cancel, RunListener* observer)
+         CancelToken& cancel, RunListener* listener)
       : source_(sandbox, pool, job),
         job_(job),
         cancel_(cancel),
-        observer_(observer),
+        listener_(listener),
         look_(job),
-        output_(stdout_, stderr_, job, observer),
+        output_(stdout_, stderr_, job, listener),
         limit_watch_(job.limits) {}
 
   // Does one run, step by step.
@@ -54,7 +54,7 @@ class JobRun {
     if (absl::Status status = AwaitEnd(); !status.ok()) return status;
     if (absl::Status status = Drain(); !status.ok()) return status;
     CollectFacts();
-    CollectFiles(gone_ ? nullptr : jail_.get(), job_, observer_, result_);
+    CollectFiles(gone_ ? nullptr : jail_.get(), job_, listener_, result_);
     return Finish();
   }
 
@@ -287,7 +287,7 @@ class JobRun {
     end_ = std::max(end_, start_);     // a runner's end may be reported first
     if (ready_ == 0) ready_ = start_;  // the jail died before it was ready
     start_time_ = os::WallNow() - Between(start_, Now());
-    if (observer_ != nullptr) observer_->OnStarted(job_);
+    if (listener_ != nullptr) listener_->OnStarted(job_);
   }
 
   // `when` is measured here, so a program can't shorten its time.
@@ -374,7 +374,7 @@ class JobRun {
   JailSource source_;
   const Job& job_;
   CancelToken& cancel_;
-  RunListener* const observer_;
+  RunListener* const listener_;
   RunnerLook look_;
   std::unique_ptr<Jail> jail_;
   os::Fd stdout_, stderr_;
@@ -407,8 +407,8 @@ class JobRun {
 
 absl::StatusOr<JobResult> RunJob(sandbox::Sandbox& sandbox, JailPool& pool,
                                  const Job& job, CancelToken& cancel,
-                                 RunListener* observer) {
-  return JobRun(sandbox, pool, job, cancel, observer).Execute();
+                                 RunListener* listener) {
+  return JobRun(sandbox, pool, job, cancel, listener).Execute();
 }
 
 }  // namespace sandglass::server

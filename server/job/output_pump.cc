@@ -22,8 +22,8 @@ std::optional<std::string_view> ReadPipe(int pipe, size_t most) {
 }
 
 OutputPump::OutputPump(os::Fd& out, os::Fd& err, const Job& job,
-                       RunListener* observer)
-    : observer_(observer),
+                       RunListener* listener)
+    : listener_(listener),
       most_told_(job.limits.output_total_bytes),
       out_{Stream::kStdout, out, OutputRedaction(job.redactor),
            OutputBuffer(job.limits.output_bytes)},
@@ -52,15 +52,15 @@ bool OutputPump::Read(Source& source) {
 
 void OutputPump::Take(Source& source, std::string_view written, Instant now) {
   // The piece with which the limit is exceeded is still told.
-  RunListener* const observer = WhoHears();
-  Tell(source, source.redaction.Take(written), observer, now);
+  RunListener* const told = listener();
+  Tell(source, source.redaction.Take(written), told, now);
 }
 
 void OutputPump::Tell(Source& source, std::string_view data,
-                      RunListener* observer, Instant now) const {
+                      RunListener* listener, Instant now) const {
   if (data.empty()) return;
-  if (observer != nullptr) {
-    observer->OnOutput(source.stream, data, source.kept.total_bytes(),
+  if (listener != nullptr) {
+    listener->OnOutput(source.stream, data, source.kept.total_bytes(),
                        Between(start_, now));
   }
   source.kept.Append(data);
@@ -80,7 +80,7 @@ void OutputPump::Drain() {
   const Instant now = Now();
   Take(out_, note_.Rest(), now);
   for (Source* source : {&out_, &err_}) {
-    Tell(*source, source->redaction.Rest(), WhoHears(), now);
+    Tell(*source, source->redaction.Rest(), listener(), now);
   }
 }
 

@@ -28,15 +28,15 @@ std::optional<std::string_view> ReadPipe(int pipe,
                                          size_t most = kMostReadBytes);
 
 // Reads what a run writes to its two pipes, as it comes. It is counted,
-// redacted, passed to the observer, who hears of it up to output_total_bytes,
+// redacted, passed to the listener, who hears of it up to output_total_bytes,
 // and kept for the answer, in this order.
 class OutputPump {
  public:
   // The pipes may be opened later; each is closed when its end is read. All
-  // arguments must outlive this object. `observer` may be null.
-  OutputPump(os::Fd& out, os::Fd& err, const Job& job, RunListener* observer);
+  // arguments must outlive this object. `listener` may be null.
+  OutputPump(os::Fd& out, os::Fd& err, const Job& job, RunListener* listener);
 
-  // The user's code has begun; the observer's times count from `start`.
+  // The user's code has begun; the listener's times count from `start`.
   void Begin(Instant start) { start_ = start; }
   // From now on looks for this note on stdout, and takes it out.
   void ExpectNote(EndNote note) { note_ = std::move(note); }
@@ -52,7 +52,7 @@ class OutputPump {
   uint64_t written_bytes() const {
     return out_.redaction.taken_bytes() + err_.redaction.taken_bytes();
   }
-  // Bytes of one stream that the observer and the answer got.
+  // Bytes of one stream that the listener and the answer got.
   uint64_t told_bytes(Stream stream) const {
     return (stream == Stream::kStdout ? out_ : err_).kept.total_bytes();
   }
@@ -74,14 +74,14 @@ class OutputPump {
 
   bool Read(Source& source);
   void Take(Source& source, std::string_view written, Instant now);
-  void Tell(Source& source, std::string_view data, RunListener* observer,
+  void Tell(Source& source, std::string_view data, RunListener* listener,
             Instant now) const;
-  // The observer, while it is still told of output; otherwise null.
-  RunListener* WhoHears() const {
-    return written_bytes() <= most_told_ ? observer_ : nullptr;
+  // The listener, while it is still told of output; otherwise null.
+  RunListener* listener() const {
+    return written_bytes() <= most_told_ ? listener_ : nullptr;
   }
 
-  RunListener* const observer_;
+  RunListener* const listener_;
   const uint64_t most_told_;
   Source out_;
   Source err_;

@@ -26,13 +26,13 @@ constexpr size_t kMostUnread = 4096;
 class CellRun {
  public:
   CellRun(KernelKeeper& keeper, Kernel& kernel, const Job& job,
-          CancelToken& cancel, RunListener* observer)
+          CancelToken& cancel, RunListener* listener)
       : keeper_(keeper),
         kernel_(kernel),
         job_(job),
         cancel_(cancel),
-        observer_(observer),
-        output_(kernel.out, kernel.err, job, observer),
+        listener_(listener),
+        output_(kernel.out, kernel.err, job, listener),
         limit_watch_(job.limits) {}
 
   // Does one cell, step by step.
@@ -73,7 +73,7 @@ class CellRun {
     start_time_ = os::WallNow();
     limit_watch_.Begin(start_);
     output_.Begin(start_);
-    if (observer_ != nullptr) observer_->OnStarted(job_);
+    if (listener_ != nullptr) listener_->OnStarted(job_);
     Write();
   }
 
@@ -194,8 +194,8 @@ class CellRun {
     output_.ReadWaiting();
     output.stdout_offset = output_.told_bytes(Stream::kStdout);
     output.stderr_offset = output_.told_bytes(Stream::kStderr);
-    if (observer_ != nullptr) {
-      observer_->OnRich(output, Between(start_, Now()));
+    if (listener_ != nullptr) {
+      listener_->OnRich(output, Between(start_, Now()));
     }
     cell_.outputs.push_back(std::move(output));
   }
@@ -296,7 +296,7 @@ class CellRun {
   Kernel& kernel_;
   const Job& job_;
   CancelToken& cancel_;
-  RunListener* const observer_;
+  RunListener* const listener_;
   KernelKeeper::Fate fate_;
   sandbox::JailCounters before_;
   // For a jail that has one.
@@ -326,8 +326,8 @@ class CellRun {
 
 absl::StatusOr<JobResult> RunCellIn(KernelKeeper& keeper, Kernel& kernel,
                                     const Job& job, CancelToken& cancel,
-                                    RunListener* observer) {
-  return CellRun(keeper, kernel, job, cancel, observer).Execute();
+                                    RunListener* listener) {
+  return CellRun(keeper, kernel, job, cancel, listener).Execute();
 }
 
 }  // namespace sandglass::server

@@ -89,16 +89,16 @@ const SessionSpec& JailHost::SpecOf(const Job& job) const {
 }
 
 absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
-                                            RunListener* observer) {
-  if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, observer);
+                                            RunListener* listener) {
+  if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, listener);
   const Instant began = Now();
   std::string state_lost;
-  absl::StatusOr<Kernel*> ready = Ready(job, cancel, observer, state_lost);
+  absl::StatusOr<Kernel*> ready = Ready(job, cancel, listener, state_lost);
   if (!ready.ok()) return ready.status();
   Kernel& kernel = **ready;
   const Instant started = Now();
   absl::StatusOr<JobResult> result =
-      RunCellIn(*this, kernel, job, cancel, observer);
+      RunCellIn(*this, kernel, job, cancel, listener);
 
   absl::MutexLock lock(&mutex_);
   Place& place = places_[ContextOf(job.target)];
@@ -129,9 +129,9 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
 }
 
 absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
-                                        RunListener* observer,
+                                        RunListener* listener,
                                         std::string& state_lost) {
-  const FirstUse use = {ContextOf(job.target), job.code, observer,
+  const FirstUse use = {ContextOf(job.target), job.code, listener,
                         GuestOf(job.target)};
   if (absl::Status attached = Attach(use, cancel); !attached.ok()) {
     return attached;
@@ -418,10 +418,10 @@ std::string JailHost::Death() const {
 }
 
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
-                                  CancelToken& cancel, RunListener* observer) {
+                                  CancelToken& cancel, RunListener* listener) {
   return JailHost(parts, std::get<OwnKernel>(job.target).spec,
                   {.layer = job.layer})
-      .RunCell(job, cancel, observer);
+      .RunCell(job, cancel, listener);
 }
 
 }  // namespace sandglass::server

@@ -50,7 +50,7 @@ class JailHost final : public SessionHost,
            const SessionOrigin& origin = {});
 
   absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
-                                    RunListener* observer) override;
+                                    RunListener* listener) override;
   bool Interrupt(const std::string& context) override
       ABSL_LOCKS_EXCLUDED(mutex_);
   void EndKernel(const std::string& context, const std::string& why) override
@@ -111,7 +111,7 @@ class JailHost final : public SessionHost,
   struct FirstUse {
     std::string context;
     std::string code;
-    RunListener* observer = nullptr;     // of an install; may be null
+    RunListener* listener = nullptr;     // of an install; may be null
     const SessionSpec* guest = nullptr;  // as in SessionPlace
   };
   // What a run is to be like: the session's, or a guest's.
@@ -144,7 +144,7 @@ class JailHost final : public SessionHost,
   // Returns the context's kernel, which is started if there is none.
   // `state_lost` gets the reason why the one before it ended.
   absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,
-                                RunListener* observer, std::string& state_lost)
+                                RunListener* listener, std::string& state_lost)
       ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
   absl::Status StartKernel(const Job& job, CancelToken& cancel, Kernel& kernel)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -154,14 +154,14 @@ class JailHost final : public SessionHost,
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Does one run of a language that has no kernel: its program, in this jail.
   absl::StatusOr<JobResult> RunProgram(const Job& job, CancelToken& cancel,
-                                       RunListener* observer)
+                                       RunListener* listener)
       ABSL_LOCKS_EXCLUDED(attaching_, opening_, mutex_);
   Kernel& BeginProgram(const std::string& context) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<JobResult> RunStaged(const Job& job,
                                       const std::string& directory,
                                       sandbox::FileAgent& files, Kernel& kernel,
                                       CancelToken& cancel,
-                                      RunListener* observer)
+                                      RunListener* listener)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void SignalLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KillLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -241,7 +241,7 @@ class JailHost final : public SessionHost,
 // Does one run that wants rich results and has no session: the host of a
 // session with the same kernel is made for a single cell.
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,
-                                  CancelToken& cancel, RunListener* observer);
+                                  CancelToken& cancel, RunListener* listener);
 
 }  // namespace sandglass::server
 

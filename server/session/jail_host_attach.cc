@@ -50,7 +50,7 @@ absl::Status JailHost::TakeLibraries(const FirstUse& use, CancelToken& cancel,
   absl::StatusOr<FoundLibraries> found = parts_.libraries->Get(
       *spec_.libraries,
       [&use](std::string_view line) {
-        if (use.observer != nullptr) use.observer->OnLibraryProgress(line);
+        if (use.listener != nullptr) use.listener->OnLibraryProgress(line);
       },
       cancel);
   if (!found.ok()) return found.status();

@@ -65,7 +65,7 @@ absl::Status Stage(const std::vector<Job::File>& program,
 
 absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
                                                CancelToken& cancel,
-                                               RunListener* observer) {
+                                               RunListener* listener) {
   const Instant began = Now();
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files = Files(cancel);
   if (!files.ok()) return files.status();
@@ -75,7 +75,7 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
   const std::string directory =
       absl::StrCat("/tmp/.sandglass-", program.process);
   absl::StatusOr<JobResult> result =
-      RunStaged(job, directory, **files, program, cancel, observer);
+      RunStaged(job, directory, **files, program, cancel, listener);
   (void)(*files)->Remove(directory, sandbox::FileAgent::Depth::kRecursive, {});
 
   absl::MutexLock lock(&mutex_);
@@ -107,7 +107,7 @@ Kernel& JailHost::BeginProgram(const std::string& context) {
 
 absl::StatusOr<JobResult> JailHost::RunStaged(
     const Job& job, const std::string& directory, sandbox::FileAgent& files,
-    Kernel& program, CancelToken& cancel, RunListener* observer) {
+    Kernel& program, CancelToken& cancel, RunListener* listener) {
   const Instant began = Now();
   const std::vector<Job::File> staged = ProgramFiles(job);
   if (absl::Status status =
@@ -138,7 +138,7 @@ absl::StatusOr<JobResult> JailHost::RunStaged(
   }
   const Instant started = Now();
   absl::StatusOr<JobResult> result =
-      RunCellIn(*this, program, job, cancel, observer);
+      RunCellIn(*this, program, job, cancel, listener);
   if (result.ok()) result->timings.stage_in = Between(began, started);
   return result;
 }

@@ -32,7 +32,6 @@ std::shared_ptr<const policy::Redactor> EmployeeIds() {
 // Remembers what it hears of each stream.
 class Listener : public RunListener {
  public:
-  void OnStarted() override {}
   void OnOutput(Stream stream, std::string_view data, uint64_t offset,
                 absl::Duration since_start) override {
     std::string& heard = stream == Stream::kStdout ? out : err;
