@@ -65,7 +65,7 @@ absl::StatusOr<AuditReport> ReadEnd(const std::vector<std::string>& files) {
   return AuditReport();
 }
 
-struct Run {
+struct Dispatch {
   int operator()(const AuditVerifyOptions& options) const {
     const absl::StatusOr<std::vector<std::string>> files =
         AuditFilesOf(options.paths);
@@ -159,7 +159,7 @@ std::string AuditReportText(const AuditReport& report, size_t files) {
 }
 
 int AuditCommand(const AuditOptions& options) {
-  return std::visit(Run(), options);
+  return std::visit(Dispatch(), options);
 }
 
 }  // namespace sandglass::client

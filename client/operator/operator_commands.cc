@@ -62,7 +62,7 @@ int UsageOfAudit(const UsageOptions& options) {
   return kExitTampered;
 }
 
-struct Run {
+struct Dispatch {
   const std::string& address;
 
   int operator()(const StatusOptions& options) const {
@@ -107,7 +107,7 @@ struct Run {
 
 int OperatorCommand(const std::string& address,
                     const OperatorOptions& options) {
-  return std::visit(Run{address}, options);
+  return std::visit(Dispatch{address}, options);
 }
 
 }  // namespace sandglass::client
