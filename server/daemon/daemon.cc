@@ -395,7 +395,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   if (absl::Status raised = walls->Raise(); !raised.ok()) {
     return Fail(raised, 1);
   }
-  auto check_policy = LaterPolicyCheck(config, host, secrets);
+  PolicyAcceptance acceptance(config, host, secrets);
   return Serve({.config = std::move(settings->config),
                 .image_records = std::move(settings->image_records),
                 .policy = std::move(settings->policy),
@@ -410,7 +410,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
                 .unix_listener = std::move(listener),
                 .audit_directory = std::move(audit_directory),
                 .policy_reader = *std::move(reader),
-                .check_policy = std::move(check_policy),
+                .acceptance = std::move(acceptance),
                 .supervisor = supervisor});
 }
 

@@ -15,12 +15,13 @@
 #include "server/daemon/config.h"
 #include "server/live_policy/policy_reload.h"
 #include "server/live_policy/policy_set.h"
+#include "server/ops/readiness_watch.h"
 #include "server/run/run_audit.h"
 
 namespace sandglass::server {
 
 // The daemon's audit log, in which it also records its own start and stop.
-class DaemonAudit {
+class DaemonAudit final : public AuditHealth {
  public:
   // Opens the log and writes "start": version, pid, uid, the SHA-256 of the
   // configuration in the form of ConfigToJson, and that of the policy. Starts a
@@ -33,10 +34,7 @@ class DaemonAudit {
   AuditTrail& trail() { return trail_; }
   RunAudit& runs() { return runs_; }
 
-  // Returns an error while runs are refused because nothing can be written. For
-  // health checks: call it about once a second, also because that lets the log
-  // go on by itself. It takes as long as the disk does.
-  absl::Status Healthy() {
+  absl::Status Healthy() override {
     if (log_->SyncTime() > kSlowDisk) {
       return absl::UnavailableError(absl::StrCat(
           "the audit log's disk has been at one sync for more than ",

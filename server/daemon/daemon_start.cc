@@ -38,9 +38,6 @@ namespace {
 constexpr absl::Duration kVersionsWait = absl::Seconds(2);
 // The same for the first try of the isolation.
 constexpr absl::Duration kIsolationWait = absl::Seconds(2);
-constexpr absl::Duration kStockWait = absl::Milliseconds(200);
-constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
-constexpr absl::Duration kPolicyBeatWait = absl::Seconds(5);
 // The room for requests that are being received, of all callers together: so
 // many bytes, or the bytes of so many messages of the largest size if that is
 // more.
@@ -135,22 +132,8 @@ absl::Status RunningDaemon::Start() {
       });
   if (!config.canaries) languages_->SkipCanaries();
   languages_->Start();
-  std::function<void()> try_languages;
-  if (config.canaries) {
-    try_languages = [languages = &*languages_] {
-      languages->CheckCanaries(LanguageProbe::Which::kFailed);
-    };
-  }
-  operations_.StartWatch(
-      WrittenTo(config), policy_,
-      [languages = &*languages_](const policy::Language& language) {
-        return languages->Available(language);
-      },
-      *router_, *pool_,
-      [this] { return parts_.sandbox->TakeStock(kStockWait); },
-      std::move(try_languages),
-      audit_ ? [audit = audit_.get()] { return audit->Healthy(); }
-             : std::function<absl::Status()>());
+  operations_.StartWatch(WrittenTo(config), policy_, *router_, *this,
+                         audit_.get());
   if (parts_.compiled) {
     compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
                            config.compile_cache);
@@ -168,13 +151,7 @@ absl::Status RunningDaemon::Start() {
       },
       *gate_, parts_.sessions.get(), trail);
   sessions_->Start();
-  ApprovalRecorder record;
-  if (audit != nullptr) {
-    record = [audit](const char* event, const v1::Approval& approval) {
-      return audit->WriteApproval(event, approval);
-    };
-  }
-  approvals_.emplace(config.approvals, std::move(record));
+  approvals_.emplace(config.approvals, audit);
   dispatcher_.emplace(DispatcherOptions{
       .admission = config.admission,
       .retention = config.retention,
@@ -195,9 +172,8 @@ absl::Status RunningDaemon::Start() {
            .admission = &dispatcher_->admission(),
            .host = parts_.host,
            .started = Monotonic::now(),
-           .pool = [pool = &*pool_] { return pool->State(); },
+           .daemon = this,
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
-           .policy_state = [this] { return reload_->state(); },
            .images = parts_.image_records};
   StartReload();
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
@@ -207,21 +183,13 @@ absl::Status RunningDaemon::Start() {
                                       .threads = &*call_threads_,
                                       .answers = &peers_.answers()},
                         peers_);
-  execs_.emplace(ExecTableParts{
-      .policy = &policy_,
-      .sessions = &*sessions_,
-      .threads = &*call_threads_,
-      .audit = trail,
-      .on_end =
-          [this](const Caller& owner, const std::string& language,
-                 const v1::ExecEnd& end) {
-            operations_.NoteCommand(owner, language, end);
-          },
-      .may_run =
-          [gate = &*gate_](const policy::Profile& profile) {
-            return gate->MayRunBy(profile);
-          },
-      .max_running = MaxCommands(config)});
+  execs_.emplace(ExecTableParts{.policy = &policy_,
+                                .sessions = &*sessions_,
+                                .threads = &*call_threads_,
+                                .audit = trail,
+                                .watcher = &operations_,
+                                .gate = &*gate_,
+                                .max_running = MaxCommands(config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
   questions_.emplace(policy_, *dispatcher_, config.policy_dir,
@@ -230,9 +198,7 @@ absl::Status RunningDaemon::Start() {
   layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
                                        libraries_ ? &*libraries_ : nullptr});
   layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
-  operator_service_.emplace([this] { return operations_.Status(); },
-                            operations_.tally(), *approvals_, *call_threads_,
-                            peers_);
+  operator_service_.emplace(operations_, *approvals_, *call_threads_, peers_);
   if (absl::Status serving = ServeOperations(); !serving.ok()) return serving;
 
   // Clients that connect before the server runs wait in the backlog.
@@ -295,68 +261,17 @@ absl::Status RunningDaemon::ServeOperations() {
       parts_.config.metrics,
       {.admission = &dispatcher_->admission(),
        .started = info_.started,
-       .pool = info_.pool,
-       .sessions = [this] { return sessions_->size(); },
-       .commands = [this] { return execs_->running(); },
-       .yards = [this] { return parts_.sandbox->TakeStock(kStockWait); },
+       .daemon = this,
        .audit = audit_ ? &audit_->log() : nullptr,
        .on_audit_failure = parts_.config.audit.trail.on_failure},
       compile_cache_ ? &*compile_cache_ : nullptr);
 }
 
-void RunningDaemon::LookAfterHelpers() {
-  absl::Status status = parts_.policy_reader->Beat(kPolicyBeatWait);
-  if (status.ok()) {
-    const std::vector<std::string> silent = parts_.sandbox->SilentYards();
-    if (!silent.empty()) {
-      status = absl::UnavailableError(absl::StrCat(
-          "no sign of life of the spawners of: ", absl::StrJoin(silent, ", "),
-          "; the daemon ends if it stays so"));
-    }
-  }
-  operations_.readiness().Set(ReadyWhen::kHelpers, status);
-}
-
 void RunningDaemon::StartReload() {
-  reload_.emplace(PolicyReloadParts{
-      .directory = parts_.config.policy_dir,
-      .policy = &policy_,
-      .read = [this] { return parts_.policy_reader->Read(kPolicyReadWait); },
-      .check = parts_.check_policy,
-      .record =
-          [this](const PolicySet& next, const PolicyChanges& changes) {
-            return audit_ ? audit_->NotePolicy(next, changes)
-                          : absl::OkStatus();
-          },
-      .record_refusal =
-          [this](const absl::Status& why) {
-            if (audit_) audit_->NoteRefusedPolicy(why);
-          },
-      .look = [this] { LookAfterHelpers(); },
-      .after =
-          [this](bool changed) {
-            if (changed) RenewPool();
-            operations_.LookAgain();
-            if (!parts_.config.canaries) return;
-            languages_->CheckCanaries(changed ? LanguageProbe::Which::kAll
-                                              : LanguageProbe::Which::kFailed);
-          }});
+  reload_.emplace(parts_.config.policy_dir, policy_,
+                  static_cast<PolicyReloadHooks&>(*this));
   reload_->Start();
   if (HangUpCameEarly()) reload_->Ask();
-}
-
-void RunningDaemon::RenewPool() {
-  const std::shared_ptr<const PolicySet> policy = policy_.Get();
-  std::vector<JailKey> kept = KeptFromStart(*policy, parts_.zygotes);
-  for (const policy::Language& language : policy->languages().languages()) {
-    if (!languages_->Available(language).ok()) continue;
-    for (JailKey& key : prestart_.FromStart(language)) {
-      kept.push_back(std::move(key));
-    }
-  }
-  pool_->Renew(kept, prestart_.OnceUsed(), [&](const JailKey& key) {
-    return policy->FindByTemplate(key.profile) != nullptr;
-  });
 }
 
 int Serve(ServingParts parts) {

@@ -11,6 +11,7 @@
 #include "server/daemon/config.h"
 #include "server/daemon/heartbeat.h"
 #include "server/daemon/library_setup.h"
+#include "server/daemon/policy_acceptance.h"
 #include "server/daemon/zygote_plan.h"
 #include "server/images/image_files.h"
 #include "server/images/image_record.h"
@@ -38,8 +39,7 @@ struct ServingParts {
   os::Fd unix_listener;                     // empty for TCP
   os::Fd audit_directory;                   // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
-  // Checks whether this daemon can work with a policy that is read later.
-  std::function<absl::Status(const PolicySet&)> check_policy;
+  PolicyAcceptance acceptance;      // of policies that are read later
   Heartbeat* supervisor = nullptr;  // null when there is none
 };
 

@@ -30,23 +30,19 @@ void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host) {
   }
 }
 
-std::function<absl::Status(const PolicySet&)> LaterPolicyCheck(
-    const Config& config, const sandbox::HostReport& host,
-    const std::set<std::string>& secrets) {
-  return [config, host, secrets](const PolicySet& policy) -> absl::Status {
-    if (absl::Status known = CheckSecrets(policy, secrets); !known.ok()) {
-      return known;
-    }
-    if (absl::Status place = CheckDurablePlace(config, policy); !place.ok()) {
-      return place;
-    }
-    if (config.trace_syscalls) {
-      absl::Status traceable = CheckTraceable(policy.templates());
-      if (!traceable.ok()) return traceable;
-    }
-    WarnOfDiskCaps(policy, host);
-    return absl::OkStatus();
-  };
+absl::Status PolicyAcceptance::Check(const PolicySet& policy) const {
+  if (absl::Status known = CheckSecrets(policy, secrets_); !known.ok()) {
+    return known;
+  }
+  if (absl::Status place = CheckDurablePlace(config_, policy); !place.ok()) {
+    return place;
+  }
+  if (config_.trace_syscalls) {
+    absl::Status traceable = CheckTraceable(policy.templates());
+    if (!traceable.ok()) return traceable;
+  }
+  WarnOfDiskCaps(policy, host_);
+  return absl::OkStatus();
 }
 
 }  // namespace sandglass::server

@@ -19,10 +19,8 @@ class RunGate final : public LanguageGate {
   RunGate(const Operations& operations, const LanguageProbe& languages)
       : operations_(operations), languages_(languages) {}
 
-  // An error while a program was seen to get out of its jail. `profile` may be
-  // one that was replaced, by which a session goes on.
-  absl::Status MayRunBy(const policy::Profile& profile) const;
-
+  // An error while a program was seen to get out of its jail.
+  absl::Status MayRunBy(const policy::Profile& profile) const override;
   absl::Status Available(const policy::Language& language,
                          const policy::Profile& profile) const override;
   absl::Status Prepared(const policy::Language& language) const override;

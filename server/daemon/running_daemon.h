@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "server/base/call_threads.h"
@@ -21,6 +24,7 @@
 #include "server/languages/prestart_kinds.h"
 #include "server/libraries/libraries.h"
 #include "server/live_policy/policy_reload.h"
+#include "server/ops/operated_daemon.h"
 #include "server/ops/operations.h"
 #include "server/ops/server_info.h"
 #include "server/phases/compile_cache.h"
@@ -46,7 +50,7 @@ namespace sandglass::server {
 
 // The running daemon. Its members are in the order in which they are made, so
 // that they are destroyed in the reverse order.
-class RunningDaemon {
+class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
  public:
   explicit RunningDaemon(ServingParts parts)
       : parts_(std::move(parts)),
@@ -78,10 +82,28 @@ class RunningDaemon {
   bool WaitUntilIdle(absl::Duration timeout);
   absl::Status ServeOperations();
   void StartReload();
+
+  absl::StatusOr<std::vector<std::string>> MakeTemplates() override;
+  absl::Status CheckPolicy(const PolicySet& next) override;
+  absl::Status RecordPolicy(const PolicySet& next,
+                            const PolicyChanges& changes) override;
+  void RecordRefusedPolicy(const absl::Status& why) override;
+  void FollowPolicy(bool changed) override;
   // Checks whether the policy reader and the spawners answer.
-  void LookAfterHelpers();
-  // Called when another policy has come into force.
+  void LookAfterHelpers() override;
+  // Another policy has come into force.
   void RenewPool();
+
+  // Of these, the watch over readiness, which begins first, asks only for what
+  // the pool, the yards and the languages are.
+  std::vector<PoolKeyState> PoolStates() const override;
+  std::vector<sandbox::YardStock> YardStocks() const override;
+  size_t Sessions() const override;
+  uint32_t Commands() const override;
+  PolicyReload::State PolicyState() const override;
+  absl::Status Usable(const policy::Language& language) const override;
+  void TryFailedLanguages() override;
+
   void StopAccepting();
   // Stops even if clients don't read their answers.
   void StopServing(absl::Duration timeout);

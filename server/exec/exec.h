@@ -2,7 +2,6 @@
 #define SANDGLASS_SERVER_EXEC_EXEC_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "sandglass/v1/exec.pb.h"
 #include "server/base/event_loop.h"
 #include "server/base/monotonic.h"
+#include "server/exec/exec_keeper.h"
 #include "server/exec/exec_output.h"
 #include "server/exec/exec_request.h"
 #include "server/job/death.h"
@@ -25,8 +25,6 @@
 #include "server/session/session.h"
 
 namespace sandglass::server {
-
-class Exec;
 
 // Somebody who waits for a command. Called on the loop's thread; the methods
 // may attach and detach clients.
@@ -48,27 +46,12 @@ class ExecClient {
   ~ExecClient() = default;
 };
 
-// What was saved and recorded before anybody is told how a command ended.
-struct ExecSaved {
-  std::string files_not_saved;  // as in v1::ExecEnd
-  absl::Status recorded;        // an error is told instead of the end
-};
-
 // What a command needs of its surroundings; everything must outlive it.
 struct ExecSurroundings {
   EventLoop* loop = nullptr;
   std::shared_ptr<KeptBytes> kept;           // output of the session's commands
   std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's commands
-  // Makes room for this command's output by dropping output of others.
-  std::function<void()> make_room;
-  // Called when the command is about to say that it has ended, or why it could
-  // not be started. Calls `done`, on the loop's thread, when the command may
-  // say so.
-  std::function<void(const std::shared_ptr<Exec>& exec,
-                     std::function<void(const ExecSaved&)> done)>
-      before_end;
-  // Called when it has ended or could not be started.
-  std::function<void(Exec& exec)> on_over;
+  std::shared_ptr<ExecKeeper> keeper;
 };
 
 // One command of a session: its process, the output that is kept of it, and the
@@ -79,9 +62,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
     kStarting,
     kRunning,
     kEnding,  // its process has ended
-    kSaving,  // all output is read; before_end is under way
+    kSaving,  // all output is read; BeforeEnd is under way
     kEnded,
-    kFailing,  // it could not be started; before_end is under way
+    kFailing,  // it could not be started; BeforeEnd is under way
     kFailed,
   };
 

@@ -33,6 +33,29 @@ bool IsFinite(const Exec& exec) {
 
 }  // namespace
 
+// Keeps one command for the table.
+class ExecTable::Keeper final : public ExecKeeper {
+ public:
+  Keeper(ExecTable& table, std::string session_id, Commands& commands,
+         std::shared_ptr<ExecRecord> record)
+      : table_(table),
+        session_id_(std::move(session_id)),
+        commands_(commands),
+        record_(std::move(record)) {}
+
+  void MakeRoom() override { table_.MakeRoom(commands_); }
+  void BeforeEnd(const std::shared_ptr<Exec>& exec, TakeSaved done) override {
+    table_.BeforeEnd(session_id_, exec, record_, std::move(done));
+  }
+  void NoteOver(Exec& exec) override { table_.NoteOver(session_id_, exec); }
+
+ private:
+  ExecTable& table_;
+  const std::string session_id_;
+  Commands& commands_;
+  const std::shared_ptr<ExecRecord> record_;  // null without an audit log
+};
+
 ExecTable::ExecTable(const ExecTableParts& parts)
     : parts_(parts),
       kept_(kAllBytes, nullptr),
@@ -93,9 +116,7 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
 absl::Status ExecTable::MayStart(const Session& session,
                                  const ExecRecord* record) const {
   const policy::Profile& profile = *session.spec().profile;
-  if (parts_.may_run) {
-    if (absl::Status may = parts_.may_run(profile); !may.ok()) return may;
-  }
+  if (absl::Status may = parts_.gate->MayRunBy(profile); !may.ok()) return may;
   absl::Status denied;
   if (profile.commands == policy::SessionCommands::kDeny) {
     denied = CommandsDenied(profile.name);
@@ -255,14 +276,7 @@ ExecSurroundings ExecTable::SurroundingsOf(
   around.kept = commands.kept;
   around.stdin_waiting = std::shared_ptr<KeptBytes>(
       commands.owner, &commands.owner->stdin_waiting);
-  around.make_room = [this, &commands] { MakeRoom(commands); };
-  around.before_end = [this, session_id, record](
-                          const std::shared_ptr<Exec>& exec, TakeSaved done) {
-    BeforeEnd(session_id, exec, record, std::move(done));
-  };
-  around.on_over = [this, session_id](Exec& exec) {
-    NoteOver(session_id, exec);
-  };
+  around.keeper = std::make_shared<Keeper>(*this, session_id, commands, record);
   return around;
 }
 
@@ -352,11 +366,12 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
     commands.by_number.erase(exec.number());
   } else {
     commands.ended.push_back(exec.number());
-    if (parts_.on_end) {
+    if (parts_.watcher != nullptr) {
       const Session& session = exec.session();
       const policy::Language* language = session.spec().language;
-      parts_.on_end(session.caller(), language != nullptr ? language->id : "",
-                    exec.end());
+      parts_.watcher->NoteCommand(session.caller(),
+                                  language != nullptr ? language->id : "",
+                                  exec.end());
     }
   }
   if (commands.ended.size() > kMostEnded) DropOldestEnded(commands);

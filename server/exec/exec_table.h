@@ -19,10 +19,12 @@
 #include "server/base/call_threads.h"
 #include "server/base/event_loop.h"
 #include "server/base/shares.h"
+#include "server/exec/command_watcher.h"
 #include "server/exec/exec.h"
 #include "server/exec/exec_audit.h"
 #include "server/exec/exec_request.h"
 #include "server/identity/caller.h"
+#include "server/job/language_gate.h"
 #include "server/live_policy/live_policy.h"
 #include "server/session/session_table.h"
 
@@ -35,16 +37,9 @@ struct ExecTableParts {
   const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
-  AuditTrail* audit = nullptr;  // null when nothing is put on record
-  // Called for each command that has ended, with the owner of its session and
-  // the language. May be empty. It is called on the loop's thread, so it must
-  // never block.
-  std::function<void(const Caller&, const std::string& language,
-                     const v1::ExecEnd&)>
-      on_end;
-  // Returns an error while no command may start in jails of that profile.
-  // Empty: they always may.
-  std::function<absl::Status(const policy::Profile&)> may_run;
+  AuditTrail* audit = nullptr;         // null when nothing is put on record
+  CommandWatcher* watcher = nullptr;   // null: nobody hears of ends
+  const LanguageGate* gate = nullptr;  // never null
   // The most commands that run at the same time, in all sessions; each takes
   // ten descriptors. The last quarter is for callers that have few running: see
   // Shares.
@@ -123,6 +118,7 @@ class ExecTable {
     KeptBytes kept;
     KeptBytes stdin_waiting;
   };
+  class Keeper;
   // The commands of one session.
   struct Commands {
     explicit Commands(std::shared_ptr<Owner> of);

@@ -13,8 +13,10 @@ class LanguageGate {
  public:
   virtual ~LanguageGate() = default;
 
-  // Whether programs in the language can, under the profile. That may be one
-  // which has been replaced, by which a session goes on.
+  // Whether anything can be run under the profile. That may be one which has
+  // been replaced, by which a session goes on.
+  virtual absl::Status MayRunBy(const policy::Profile& profile) const = 0;
+  // Whether programs in the language can, under such a profile.
   virtual absl::Status Available(const policy::Language& language,
                                  const policy::Profile& profile) const = 0;
   // Whether what is prepared for the language, its analyser among it, is there.

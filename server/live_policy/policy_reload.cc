@@ -55,7 +55,9 @@ PolicyChanges CompareProfiles(const PolicySet& before, const PolicySet& after) {
   return changes;
 }
 
-PolicyReload::PolicyReload(PolicyReloadParts parts) : parts_(std::move(parts)) {
+PolicyReload::PolicyReload(std::string directory, LivePolicy& policy,
+                           PolicyReloadHooks& hooks)
+    : directory_(std::move(directory)), policy_(policy), hooks_(hooks) {
   state_.loaded = os::WallNow();
 }
 
@@ -96,7 +98,7 @@ void PolicyReload::Loop() {
       asked = std::exchange(asked_, false);
     }
     if (!asked) {
-      if (parts_.look) parts_.look();
+      hooks_.LookAfterHelpers();
       continue;
     }
     // sd_notify(3) asks this of a service that reloads.
@@ -108,10 +110,10 @@ void PolicyReload::Loop() {
 }
 
 absl::StatusOr<PolicySet> PolicyReload::Load() const {
-  const absl::StatusOr<std::vector<std::string>> made = parts_.read();
+  const absl::StatusOr<std::vector<std::string>> made = hooks_.MakeTemplates();
   if (!made.ok()) return WithHint(made.status());
   absl::StatusOr<PolicySet> next =
-      PolicySet::Reload(parts_.directory, *parts_.policy->Get());
+      PolicySet::Reload(directory_, *policy_.Get());
   if (!next.ok()) return WithHint(next.status());
   for (const sandbox::JailTemplate& each : next->templates()) {
     if (std::find(made->begin(), made->end(), each.name) != made->end()) {
@@ -120,9 +122,7 @@ absl::StatusOr<PolicySet> PolicyReload::Load() const {
     return absl::AbortedError(
         "the files changed while they were read; send SIGHUP again");
   }
-  if (parts_.check) {
-    if (absl::Status good = parts_.check(*next); !good.ok()) return good;
-  }
+  if (absl::Status good = hooks_.CheckPolicy(*next); !good.ok()) return good;
   return next;
 }
 
@@ -132,20 +132,20 @@ void PolicyReload::Reload() {
   absl::Status status = next.status();
   PolicyChanges changes;
   if (status.ok()) {
-    changes = CompareProfiles(*parts_.policy->Get(), *next);
-    if (changes.any && parts_.record) status = parts_.record(*next, changes);
+    changes = CompareProfiles(*policy_.Get(), *next);
+    if (changes.any) status = hooks_.RecordPolicy(*next, changes);
   }
   if (!status.ok()) {
     Log(LogLevel::kError, "policy_not_reloaded",
         {{"error", std::string(status.message())},
          {"so", "the policy that was in force stays"}});
-    if (parts_.record_refusal) parts_.record_refusal(status);
+    hooks_.RecordRefusedPolicy(status);
     absl::MutexLock lock(&mutex_);
     state_.last_error = std::string(status.message());
     return;
   }
   const std::string digest = next->digest();
-  parts_.policy->Set(std::make_shared<const PolicySet>(*std::move(next)));
+  policy_.Set(std::make_shared<const PolicySet>(*std::move(next)));
   {
     absl::MutexLock lock(&mutex_);
     state_.loaded = os::WallNow();
@@ -159,7 +159,7 @@ void PolicyReload::Reload() {
        {"same", !changes.any},
        {"digest", digest},
        {"ms", absl::ToInt64Milliseconds(Since(began))}});
-  if (parts_.after) parts_.after(changes.any);
+  hooks_.FollowPolicy(changes.any);
 }
 
 }  // namespace sandglass::server

@@ -2,7 +2,6 @@
 #define SANDGLASS_SERVER_LIVE_POLICY_POLICY_RELOAD_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -28,26 +27,26 @@ struct PolicyChanges {
 };
 PolicyChanges CompareProfiles(const PolicySet& before, const PolicySet& after);
 
-struct PolicyReloadParts {
-  std::string directory;
-  LivePolicy* policy = nullptr;  // outlives the reload
-  // Makes the jail templates of what the directory says known, and returns
-  // their names (PolicyReader::Read).
-  std::function<absl::StatusOr<std::vector<std::string>>()> read;
+// What a reload asks of the daemon whose policy it is. Called on the reload's
+// thread.
+class PolicyReloadHooks {
+ public:
+  virtual ~PolicyReloadHooks() = default;
+  // Makes the jail templates of what the policy directory says known, and
+  // returns their names (PolicyReader::Read).
+  virtual absl::StatusOr<std::vector<std::string>> MakeTemplates() = 0;
   // Checks what the daemon requires of a policy beyond the policy's own rules.
-  // Empty: nothing.
-  std::function<absl::Status(const PolicySet&)> check;
-  // Called before a policy comes into force; if it fails, the policy doesn't.
-  // Empty: nothing is recorded.
-  std::function<absl::Status(const PolicySet&, const PolicyChanges&)> record;
-  // Called after a policy was refused and the old one stayed. Empty: nothing is
-  // recorded.
-  std::function<void(const absl::Status& why)> record_refusal;
+  virtual absl::Status CheckPolicy(const PolicySet& next) = 0;
+  // A policy is about to come into force; on an error it doesn't.
+  virtual absl::Status RecordPolicy(const PolicySet& next,
+                                    const PolicyChanges& changes) = 0;
+  // A policy was refused and the old one stayed.
+  virtual void RecordRefusedPolicy(const absl::Status& why) = 0;
+  // The policy is in force, or was found to be the same as before.
+  virtual void FollowPolicy(bool changed) = 0;
   // Called now and then while there is nothing to do, to check whether what
-  // `read` needs is still alive. Empty: nothing is checked.
-  std::function<void()> look;
-  // Called once the policy is in force, or was found to be the same as before.
-  std::function<void(bool changed)> after;
+  // MakeTemplates needs is still alive.
+  virtual void LookAfterHelpers() = 0;
 };
 
 // Puts what the policy directory says into force while the daemon runs, all of
@@ -61,7 +60,9 @@ class PolicyReload {
     std::string last_error;  // of the last reload; empty when it ended well
   };
 
-  explicit PolicyReload(PolicyReloadParts parts);
+  // `policy` and `hooks` outlive the reload.
+  PolicyReload(std::string directory, LivePolicy& policy,
+               PolicyReloadHooks& hooks);
   // Calls Stop().
   ~PolicyReload();
   PolicyReload(const PolicyReload&) = delete;
@@ -83,7 +84,9 @@ class PolicyReload {
   // Reads the policy that the directory has now.
   absl::StatusOr<PolicySet> Load() const;
 
-  const PolicyReloadParts parts_;
+  const std::string directory_;
+  LivePolicy& policy_;
+  PolicyReloadHooks& hooks_;
   mutable absl::Mutex mutex_;
   bool asked_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

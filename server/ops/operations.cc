@@ -49,21 +49,15 @@ void Operations::NoteCommand(const Caller& owner, const std::string& language,
   metrics_.NoteCommand(end);
 }
 
-void Operations::StartWatch(
-    std::vector<std::string> written_directories, const LivePolicy& policy,
-    IsolationCanary::UsableFunction usable, JobRunner& runner,
-    const JailPool& pool,
-    std::function<std::vector<sandbox::YardStock>()> yards,
-    std::function<void()> try_languages, std::function<absl::Status()> audit) {
+void Operations::StartWatch(std::vector<std::string> written_directories,
+                            const LivePolicy& policy, JobRunner& runner,
+                            OperatedDaemon& daemon, AuditHealth* audit) {
   watch_.emplace(
       ReadinessWatchParts{.readiness = &readiness_,
                           .policy = &policy,
                           .runner = &runner,
-                          .usable = std::move(usable),
-                          .pool = [&pool] { return pool.State(); },
-                          .yards = std::move(yards),
-                          .try_languages = std::move(try_languages),
-                          .audit = std::move(audit),
+                          .daemon = &daemon,
+                          .audit = audit,
                           .directories = std::move(written_directories)});
   watch_->Start();
 }

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_OPS_OPERATIONS_H_
 #define SANDGLASS_SERVER_OPS_OPERATIONS_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,10 +9,12 @@
 #include "absl/status/status.h"
 #include "sandglass/v1/exec.pb.h"
 #include "sandglass/v1/operator.pb.h"
+#include "server/exec/command_watcher.h"
 #include "server/identity/caller.h"
 #include "server/live_policy/live_policy.h"
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_config.h"
+#include "server/ops/operated_daemon.h"
 #include "server/ops/readiness.h"
 #include "server/ops/readiness_watch.h"
 #include "server/ops/status.h"
@@ -29,7 +30,7 @@ namespace sandglass::server {
 // What those who run the daemon see of it: counts, metrics, readiness, status.
 // Hears of runs, commands, jails and calls; the work itself depends on nothing
 // here but Readiness.
-class Operations final : public RunWatcher {
+class Operations final : public RunWatcher, public CommandWatcher {
  public:
   Operations();
 
@@ -42,17 +43,14 @@ class Operations final : public RunWatcher {
   void NoteRun(const Run& run, const RunEnd& end) override;
   void NoteRefused(const Caller& caller, const absl::Status& status) override;
   void NoteCommand(const Caller& owner, const std::string& language,
-                   const v1::ExecEnd& end);
+                   const v1::ExecEnd& end) override;
 
   // From here on conditions are looked after. `written_directories` are those
-  // that the daemon writes to. What is referred to outlives the watch.
+  // that the daemon writes to. What is referred to outlives the watch. Without
+  // `audit` runs aren't put on record.
   void StartWatch(std::vector<std::string> written_directories,
-                  const LivePolicy& policy,
-                  IsolationCanary::UsableFunction usable, JobRunner& runner,
-                  const JailPool& pool,
-                  std::function<std::vector<sandbox::YardStock>()> yards,
-                  std::function<void()> try_languages,
-                  std::function<absl::Status()> audit);
+                  const LivePolicy& policy, JobRunner& runner,
+                  OperatedDaemon& daemon, AuditHealth* audit);
   // These do the same as in ReadinessWatch.
   bool WaitForFirst(absl::Duration timeout) const {
     return watch_->WaitForFirst(timeout);

@@ -95,7 +95,8 @@ void ReadinessWatch::Start() {
   pool_and_disk_ = std::thread([this] { LookAfterPoolAndDisk(); });
   isolation_ = std::thread([this] { LookAfterIsolation(); });
   languages_ = std::thread([this] { LookAfterLanguages(); });
-  if (parts_.audit) audit_ = std::thread([this] { LookAfterAudit(); });
+  if (parts_.audit != nullptr)
+    audit_ = std::thread([this] { LookAfterAudit(); });
 }
 
 bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {
@@ -128,10 +129,11 @@ void ReadinessWatch::LookAfterPoolAndDisk() {
   absl::MutexLock lock(&mutex_);
   do {
     mutex_.Unlock();
-    if (parts_.yards && looks++ % kLooksPerStock == 0) {
-      yards_before = std::exchange(yards, JudgeYards(parts_.yards()));
+    if (looks++ % kLooksPerStock == 0) {
+      yards_before =
+          std::exchange(yards, JudgeYards(parts_.daemon->YardStocks()));
     }
-    absl::Status made = pool.Look(parts_.pool());
+    absl::Status made = pool.Look(parts_.daemon->PoolStates());
     if (made.ok() && !yards_before.ok()) made = yards;
     parts_.readiness->Set(ReadyWhen::kPool, made);
     parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
@@ -145,7 +147,7 @@ void ReadinessWatch::LookAfterAudit() {
   do {
     audit_asked_ = Monotonic::now();
     mutex_.Unlock();
-    const absl::Status health = parts_.audit();
+    const absl::Status health = parts_.audit->Healthy();
     mutex_.Lock();
     audit_asked_.reset();
     parts_.readiness->Set(ReadyWhen::kAudit, health);
@@ -185,21 +187,24 @@ void ReadinessWatch::LookAfterLanguages() {
   while (
       !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), parts_.try_every)) {
     mutex_.Unlock();
-    if (parts_.try_languages &&
-        !parts_.readiness->Get(ReadyWhen::kLanguages).ok()) {
-      parts_.try_languages();
+    if (!parts_.readiness->Get(ReadyWhen::kLanguages).ok()) {
+      parts_.daemon->TryFailedLanguages();
     }
     mutex_.Lock();
   }
 }
 
 bool ReadinessWatch::CheckIsolation() {
-  const IsolationCanary::Found found =
-      canary_.Check(*parts_.policy->Get(), parts_.usable, *parts_.runner,
-                    cancel_, [this](const absl::Status& escaped) {
-                      NoteEscapes();
-                      parts_.readiness->Set(ReadyWhen::kIsolation, escaped);
-                    });
+  const IsolationCanary::Found found = canary_.Check(
+      *parts_.policy->Get(),
+      [this](const policy::Language& language) {
+        return parts_.daemon->Usable(language);
+      },
+      *parts_.runner, cancel_,
+      [this](const absl::Status& escaped) {
+        NoteEscapes();
+        parts_.readiness->Set(ReadyWhen::kIsolation, escaped);
+      });
   if (cancel_.reason().has_value()) return false;
   NoteEscapes();
   if (found.not_tried > 0) {

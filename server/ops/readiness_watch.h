@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_OPS_READINESS_WATCH_H_
 #define SANDGLASS_SERVER_OPS_READINESS_WATCH_H_
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,23 +19,28 @@
 #include "server/job/job_runner.h"
 #include "server/live_policy/live_policy.h"
 #include "server/ops/isolation_canary.h"
+#include "server/ops/operated_daemon.h"
 #include "server/ops/readiness.h"
 #include "server/pool/pool_targets.h"
 
 namespace sandglass::server {
 
+// Says whether runs can be put on record.
+class AuditHealth {
+ public:
+  virtual ~AuditHealth() = default;
+  // Returns an error while runs are refused because nothing can be written.
+  // Call it about once a second, also because that lets the log go on by
+  // itself. It takes as long as the disk does.
+  virtual absl::Status Healthy() = 0;
+};
+
 struct ReadinessWatchParts {
   Readiness* readiness = nullptr;  // outlives the watch, as do the others
   const LivePolicy* policy = nullptr;
   JobRunner* runner = nullptr;
-  IsolationCanary::UsableFunction usable;  // not empty
-  std::function<std::vector<PoolKeyState>()> pool;
-  // What the yards have in stock; asked for now and then. Empty: nobody knows.
-  std::function<std::vector<sandbox::YardStock>()> yards;
-  // Tries again the languages that failed; empty: none is tried.
-  std::function<void()> try_languages;
-  // Whether runs can be put on record; empty: they aren't.
-  std::function<absl::Status()> audit;
+  OperatedDaemon* daemon = nullptr;
+  AuditHealth* audit = nullptr;  // null: runs aren't put on record
   // A disk that takes longer than this for `audit` counts as not writable.
   absl::Duration audit_patience = absl::Seconds(10);
   // The directories to which the daemon writes.

@@ -187,8 +187,8 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   response.set_kernel(sources.host.kernel);
   *response.mutable_uptime() = ToProto(Since(sources.started));
   FillAdmission(*sources.admission, *response.mutable_admission());
-  if (sources.pool) {
-    for (const PoolKeyState& state : sources.pool()) {
+  if (sources.daemon != nullptr) {
+    for (const PoolKeyState& state : sources.daemon->PoolStates()) {
       FillPoolKind(state, *response.add_pool());
     }
   }
@@ -196,8 +196,8 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
     FillCompileCache(sources.compile_cache->State(),
                      *response.mutable_compile_cache());
   }
-  if (sources.policy_state) {
-    const PolicyReload::State state = sources.policy_state();
+  if (sources.daemon != nullptr) {
+    const PolicyReload::State state = sources.daemon->PolicyState();
     v1::PolicyState& info = *response.mutable_policy();
     info.set_digest(policy->digest());
     *info.mutable_load_time() = ToProto(state.loaded);

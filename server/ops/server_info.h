@@ -1,9 +1,6 @@
 #ifndef SANDGLASS_SERVER_OPS_SERVER_INFO_H_
 #define SANDGLASS_SERVER_OPS_SERVER_INFO_H_
 
-#include <functional>
-#include <vector>
-
 #include "sandbox/host/host_probe.h"
 #include "sandglass/v1/server_info.pb.h"
 #include "server/admission/admission.h"
@@ -11,7 +8,7 @@
 #include "server/images/image_record.h"
 #include "server/languages/languages.h"
 #include "server/live_policy/live_policy.h"
-#include "server/live_policy/policy_reload.h"
+#include "server/ops/operated_daemon.h"
 #include "server/phases/compile_cache.h"
 #include "server/pool/pool_targets.h"
 
@@ -25,9 +22,8 @@ struct ServerInfoSources {
   const Admission* admission;
   sandbox::HostReport host;
   MonotonicTime started;
-  std::function<std::vector<PoolKeyState>()> pool;
-  const CompileCache* compile_cache = nullptr;        // may be null
-  std::function<PolicyReload::State()> policy_state;  // may be empty
+  const OperatedDaemon* daemon = nullptr;       // may be null
+  const CompileCache* compile_cache = nullptr;  // may be null
   ImageRecords images;
 };
 

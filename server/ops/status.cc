@@ -58,7 +58,7 @@ v1::GetStatusResponse MakeStatus(const StatusSources& sources) {
     *response.add_conditions() = std::move(condition);
   }
   FillAdmission(*sources.admission, *response.mutable_admission());
-  for (const PoolKeyState& state : sources.pool()) {
+  for (const PoolKeyState& state : sources.daemon->PoolStates()) {
     FillPoolKind(state, *response.add_pool());
   }
   for (v1::RunCount& count : sources.tally->Runs()) {
@@ -67,9 +67,9 @@ v1::GetStatusResponse MakeStatus(const StatusSources& sources) {
   for (v1::ErrorCount& count : sources.tally->Errors()) {
     *response.add_errors() = std::move(count);
   }
-  response.set_sessions(static_cast<uint32_t>(sources.sessions()));
-  response.set_commands(sources.commands());
-  for (const sandbox::YardStock& stock : sources.yards()) {
+  response.set_sessions(static_cast<uint32_t>(sources.daemon->Sessions()));
+  response.set_commands(sources.daemon->Commands());
+  for (const sandbox::YardStock& stock : sources.daemon->YardStocks()) {
     FillYard(stock, *response.add_yards());
   }
   if (sources.audit != nullptr) {

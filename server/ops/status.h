@@ -1,19 +1,16 @@
 #ifndef SANDGLASS_SERVER_OPS_STATUS_H_
 #define SANDGLASS_SERVER_OPS_STATUS_H_
 
-#include <functional>
 #include <string>
-#include <vector>
 
-#include "sandbox/wire/yard_stock.h"
 #include "sandglass/v1/operator.pb.h"
 #include "server/admission/admission.h"
 #include "server/audit/audit_log.h"
 #include "server/audit/audit_trail.h"
 #include "server/base/clock.h"
+#include "server/ops/operated_daemon.h"
 #include "server/ops/readiness.h"
 #include "server/ops/usage_counter.h"
-#include "server/pool/pool_targets.h"
 
 namespace sandglass::server {
 
@@ -24,11 +21,7 @@ struct StatusSources {
   const Admission* admission;
   const Tally* tally;
   MonotonicTime started;
-  std::function<std::vector<PoolKeyState>()> pool;
-  std::function<size_t()> sessions;
-  std::function<uint32_t()> commands;
-  // May take a moment.
-  std::function<std::vector<sandbox::YardStock>()> yards;
+  const OperatedDaemon* daemon;
   const AuditLog* audit = nullptr;  // null when there is none
   AuditFailure on_audit_failure = AuditFailure::kRefuse;
   std::string metrics_address;  // empty when they aren't served

@@ -31,7 +31,8 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetStatus(
   // another, and so that what a caller waits for elsewhere doesn't delay its
   // look at the daemon.
   call->Start(threads_, {absl::StrCat(kKey, " of ", caller->name), kKey},
-              request->Length(), [this] { return SerializeMessage(ask_()); });
+              request->Length(),
+              [this] { return SerializeMessage(operations_.Status()); });
   return call;
 }
 
@@ -52,7 +53,7 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetUsage(
               "may"));
         }
         if (!all) whose = caller.name;
-        return tally_.Usage(whose, os::WallNow());
+        return operations_.tally().Usage(whose, os::WallNow());
       });
 }
 

@@ -1,11 +1,9 @@
 #ifndef SANDGLASS_SERVER_RPC_OPERATOR_SERVICE_H_
 #define SANDGLASS_SERVER_RPC_OPERATOR_SERVICE_H_
 
-#include <functional>
-
 #include "sandglass/v1/operator_service.grpc.pb.h"
 #include "server/base/call_threads.h"
-#include "server/ops/usage_counter.h"
+#include "server/ops/operations.h"
 #include "server/rpc/peers.h"
 #include "server/run/approvals.h"
 
@@ -19,15 +17,12 @@ using RawOperatorService = v1::OperatorService::WithRawCallbackMethod_GetStatus<
 // gRPC's threads and never block: what takes a moment is done on `threads`.
 class OperatorServiceImpl final : public RawOperatorService {
  public:
-  using AskStatus = std::function<v1::GetStatusResponse()>;
-
   // All arguments must outlive the service. `approvals` knows who the operators
   // are.
-  OperatorServiceImpl(AskStatus ask, const Tally& tally,
+  OperatorServiceImpl(const Operations& operations,
                       const ApprovalTable& approvals, CallThreads& threads,
                       const PeerTable& peers)
-      : ask_(std::move(ask)),
-        tally_(tally),
+      : operations_(operations),
         approvals_(approvals),
         threads_(threads),
         peers_(peers) {}
@@ -40,8 +35,7 @@ class OperatorServiceImpl final : public RawOperatorService {
                                      grpc::ByteBuffer* response) override;
 
  private:
-  const AskStatus ask_;
-  const Tally& tally_;
+  const Operations& operations_;
   const ApprovalTable& approvals_;
   CallThreads& threads_;
   const PeerTable& peers_;

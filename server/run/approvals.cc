@@ -109,10 +109,10 @@ std::string FingerprintOfRun(const ApprovalSubject& subject,
   return digest.Hex();
 }
 
-ApprovalTable::ApprovalTable(ApprovalOptions options, ApprovalRecorder record,
-                             Clock clock)
+ApprovalTable::ApprovalTable(ApprovalOptions options,
+                             ApprovalRecorder* recorder, Clock clock)
     : options_(std::move(options)),
-      record_(std::move(record)),
+      recorder_(recorder),
       clock_(std::move(clock)) {}
 
 bool ApprovalTable::IsApprover(const Caller& caller) const {
@@ -122,7 +122,8 @@ bool ApprovalTable::IsApprover(const Caller& caller) const {
 
 absl::Status ApprovalTable::Record(const char* event,
                                    const v1::Approval& approval) const {
-  return record_ ? record_(event, approval) : absl::OkStatus();
+  return recorder_ == nullptr ? absl::OkStatus()
+                              : recorder_->WriteApproval(event, approval);
 }
 
 absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(

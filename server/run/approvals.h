@@ -63,19 +63,24 @@ std::string FingerprintOfRun(const ApprovalSubject& subject,
                              const RunInputs& inputs, const v1::Limits& limits,
                              const policy::Profile& profile);
 
-// Records an event in the audit log: "approval_asked", "approval_given",
-// "approval_denied" or "approval_used", with the approval as it is then. If it
-// returns an error, the event doesn't happen.
-using ApprovalRecorder =
-    std::function<absl::Status(const char* event, const v1::Approval&)>;
+// Puts on record what happens to approvals. Thread-safe.
+class ApprovalRecorder {
+ public:
+  virtual ~ApprovalRecorder() = default;
+  // `event` is "approval_asked", "approval_given", "approval_denied" or
+  // "approval_used"; the approval is as it is then. If this returns an error,
+  // the event must not happen.
+  virtual absl::Status WriteApproval(const std::string& event,
+                                     const v1::Approval& approval) = 0;
+};
 
 // The runs that wait for a person, and what was answered. The table is only in
 // memory: with the daemon it ends, and so does every approval. Thread-safe.
 class ApprovalTable {
  public:
   using Clock = std::function<MonotonicTime()>;
-  // `record` may be empty.
-  ApprovalTable(ApprovalOptions options, ApprovalRecorder record,
+  // `recorder` outlives the table. Null: nothing is put on record.
+  ApprovalTable(ApprovalOptions options, ApprovalRecorder* recorder,
                 Clock clock = &Monotonic::now);
 
   // Notes that a run waits. If the same run waits already, it has the same
@@ -145,7 +150,7 @@ class ApprovalTable {
   absl::Status Record(const char* event, const v1::Approval& approval) const;
 
   const ApprovalOptions options_;
-  const ApprovalRecorder record_;
+  ApprovalRecorder* const recorder_;
   const Clock clock_;
   mutable absl::Mutex mutex_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // by id

@@ -7,12 +7,13 @@
 #include "absl/time/time.h"
 #include "sandglass/v1/policy.pb.h"
 #include "server/audit/audit_trail.h"
+#include "server/run/approvals.h"
 #include "server/run/run.h"
 
 namespace sandglass::server {
 
 // Writes runs, and what becomes of approvals, into the audit log. Thread-safe.
-class RunAudit final {
+class RunAudit final : public ApprovalRecorder {
  public:
   // `trail` must outlive this object.
   explicit RunAudit(AuditTrail& trail) : trail_(trail) {}
@@ -29,10 +30,8 @@ class RunAudit final {
   absl::Status Write(Run& run, const RunEnd& end, absl::Duration queued,
                      absl::Duration total);
 
-  // Writes what happens to an approval: `event` is as in ApprovalRecorder. If
-  // this fails, the event must not happen.
   absl::Status WriteApproval(const std::string& event,
-                             const v1::Approval& approval);
+                             const v1::Approval& approval) override;
 
  private:
   AuditTrail& trail_;

@@ -10,6 +10,9 @@ namespace sandglass::server {
 
 class InstalledGate final : public LanguageGate {
  public:
+  absl::Status MayRunBy(const policy::Profile&) const override {
+    return absl::OkStatus();
+  }
   absl::Status Available(const policy::Language& language,
                          const policy::Profile&) const override {
     return CheckInstalled(language);

@@ -94,26 +94,26 @@ TEST_F(PolicyFiles, ReloadedOnesHaveTheLanguagesOfTheFirst) {
             first.languages().Find("python"));
 }
 
-class PolicyReloadTest : public PolicyFiles {
+class PolicyReloadTest : public PolicyFiles, public PolicyReloadHooks {
  protected:
   void Start() {
     live_ = std::make_unique<LivePolicy>(Load());
-    reload_ = std::make_unique<PolicyReload>(PolicyReloadParts{
-        .directory = policy(),
-        .policy = live_.get(),
-        .read = [this]() -> absl::StatusOr<std::vector<std::string>> {
-          if (!read_.ok()) return read_;
-          return made_.empty() ? TemplatesNow() : made_;
-        },
-        .check = [this](const PolicySet&) { return check_; },
-        .record =
-            [this](const PolicySet&, const PolicyChanges& changes) {
-              recorded_.push_back(changes);
-              return record_;
-            },
-        .after = [this](bool changed) { ++(changed ? after_ : the_same_); }});
+    reload_ = std::make_unique<PolicyReload>(policy(), *live_, *this);
     reload_->Start();
   }
+  absl::StatusOr<std::vector<std::string>> MakeTemplates() override {
+    if (!read_.ok()) return read_;
+    return made_.empty() ? TemplatesNow() : made_;
+  }
+  absl::Status CheckPolicy(const PolicySet&) override { return check_; }
+  absl::Status RecordPolicy(const PolicySet&,
+                            const PolicyChanges& changes) override {
+    recorded_.push_back(changes);
+    return record_;
+  }
+  void RecordRefusedPolicy(const absl::Status&) override {}
+  void FollowPolicy(bool changed) override { ++(changed ? after_ : the_same_); }
+  void LookAfterHelpers() override {}
   std::vector<std::string> TemplatesNow() {
     std::vector<std::string> names;
     const absl::StatusOr<PolicySet> now =

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/live_policy/live_policy.h"
+#include "server/ops/operated_daemon.h"
 #include "server/ops/readiness.h"
 #include "server/ops/readiness_watch.h"
 #include "tests/unit/server/scripted_runner.h"
@@ -110,6 +112,37 @@ TEST(IsolationCanary, AFileThatIsReadIsOneWithSomethingInIt) {
   }
 }
 
+// A daemon in which every language can be used.
+class FakeDaemon final : public OperatedDaemon {
+ public:
+  std::vector<PoolKeyState> PoolStates() const override { return {}; }
+  std::vector<sandbox::YardStock> YardStocks() const override { return {}; }
+  size_t Sessions() const override { return 0; }
+  uint32_t Commands() const override { return 0; }
+  PolicyReload::State PolicyState() const override { return {}; }
+  absl::Status Usable(const policy::Language&) const override {
+    return absl::OkStatus();
+  }
+  void TryFailedLanguages() override {
+    if (try_languages) try_languages();
+  }
+
+  std::function<void()> try_languages;  // may be empty
+};
+
+// An audit log whose disk answers only when it is told to.
+class HangingAudit final : public AuditHealth {
+ public:
+  explicit HangingAudit(absl::Notification& go) : go_(go) {}
+  absl::Status Healthy() override {
+    go_.WaitForNotification();
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Notification& go_;
+};
+
 // Jails by template, as the canary's jobs name them, and what its script prints
 // there; it can't be tried in others.
 class IsolationOfJails : public ::testing::Test {
@@ -152,8 +185,7 @@ class IsolationOfJails : public ::testing::Test {
     return {.readiness = &readiness,
             .policy = &policy,
             .runner = &runner_,
-            .usable = [](const policy::Language&) { return absl::OkStatus(); },
-            .pool = [] { return std::vector<PoolKeyState>(); }};
+            .daemon = &daemon_};
   }
 
   IsolationCanary::Found Check() {
@@ -180,6 +212,7 @@ class IsolationOfJails : public ::testing::Test {
 
   policy::LanguageTable table_;
   std::optional<PolicySet> policy_;
+  FakeDaemon daemon_;
   IsolationCanary canary_;
   CancelToken cancel_;
   // The last goes on; none: it can't be tried.
@@ -332,10 +365,8 @@ TEST_F(IsolationOfJails, AnAuditLogWhoseDiskHangsIsToldMeanwhile) {
   const LivePolicy policy(*std::move(policy_));
   absl::Notification go;
   ReadinessWatchParts parts = Parts(readiness, policy);
-  parts.audit = [&] {
-    go.WaitForNotification();
-    return absl::OkStatus();
-  };
+  HangingAudit hanging(go);
+  parts.audit = &hanging;
   parts.audit_patience = absl::Milliseconds(50);
   ReadinessWatch watch(std::move(parts));
   absl::Cleanup let_go = [&go] { go.Notify(); };
@@ -359,7 +390,7 @@ TEST_F(IsolationOfJails, LanguagesThatDoNotWorkAreTriedAgain) {
   const LivePolicy policy(*std::move(policy_));
   std::atomic<int> times = 0;
   ReadinessWatchParts parts = Parts(readiness, policy);
-  parts.try_languages = [&] {
+  daemon_.try_languages = [&] {
     if (++times == 2) {
       readiness.Set(ReadyWhen::kLanguages, absl::OkStatus());
     }

@@ -53,8 +53,13 @@ v1::DenyRequest Denying(const std::string& id) {
   return request;
 }
 
-class Approvals : public ::testing::Test {
+class Approvals : public ::testing::Test, public ApprovalRecorder {
  protected:
+  absl::Status WriteApproval(const std::string& event,
+                             const v1::Approval& approval) override {
+    events_.push_back(absl::StrCat(event, " ", approval.approver()));
+    return recording_;
+  }
   std::string Ask(const ApprovalSubject& subject) {
     const absl::StatusOr<v1::ApprovalNeeded> needed = table_.Ask(subject);
     EXPECT_TRUE(needed.ok()) << needed.status();
@@ -71,17 +76,13 @@ class Approvals : public ::testing::Test {
   MonotonicTime now_ = Monotonic::now();
   std::vector<std::string> events_;
   absl::Status recording_;
-  ApprovalTable table_{
-      {.approvers = {1001},
-       .max_pending = 4,
-       .max_pending_per_caller = 3,
-       .max_kept = 6,
-       .max_bytes = 1000},
-      [this](const char* event, const v1::Approval& approval) {
-        events_.push_back(absl::StrCat(event, " ", approval.approver()));
-        return recording_;
-      },
-      [this] { return now_; }};
+  ApprovalTable table_{{.approvers = {1001},
+                        .max_pending = 4,
+                        .max_pending_per_caller = 3,
+                        .max_kept = 6,
+                        .max_bytes = 1000},
+                       this,
+                       [this] { return now_; }};
 };
 
 TEST_F(Approvals, AreForOneRunAndOnce) {

@@ -1,0 +1,98 @@
+// What the running daemon does about its policy, and tells of itself.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/daemon/pool_plan.h"
+#include "server/daemon/running_daemon.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr absl::Duration kPolicyReadWait = absl::Seconds(10);
+constexpr absl::Duration kPolicyBeatWait = absl::Seconds(5);
+constexpr absl::Duration kStockWait = absl::Milliseconds(200);
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> RunningDaemon::MakeTemplates() {
+  return parts_.policy_reader->Read(kPolicyReadWait);
+}
+
+absl::Status RunningDaemon::CheckPolicy(const PolicySet& next) {
+  return parts_.acceptance.Check(next);
+}
+
+absl::Status RunningDaemon::RecordPolicy(const PolicySet& next,
+                                         const PolicyChanges& changes) {
+  return audit_ ? audit_->NotePolicy(next, changes) : absl::OkStatus();
+}
+
+void RunningDaemon::RecordRefusedPolicy(const absl::Status& why) {
+  if (audit_) audit_->NoteRefusedPolicy(why);
+}
+
+void RunningDaemon::FollowPolicy(bool changed) {
+  if (changed) RenewPool();
+  operations_.LookAgain();
+  if (!parts_.config.canaries) return;
+  languages_->CheckCanaries(changed ? LanguageProbe::Which::kAll
+                                    : LanguageProbe::Which::kFailed);
+}
+
+void RunningDaemon::LookAfterHelpers() {
+  absl::Status status = parts_.policy_reader->Beat(kPolicyBeatWait);
+  if (status.ok()) {
+    const std::vector<std::string> silent = parts_.sandbox->SilentYards();
+    if (!silent.empty()) {
+      status = absl::UnavailableError(absl::StrCat(
+          "no sign of life of the spawners of: ", absl::StrJoin(silent, ", "),
+          "; the daemon ends if it stays so"));
+    }
+  }
+  operations_.readiness().Set(ReadyWhen::kHelpers, status);
+}
+
+void RunningDaemon::RenewPool() {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  std::vector<JailKey> kept = KeptFromStart(*policy, parts_.zygotes);
+  for (const policy::Language& language : policy->languages().languages()) {
+    if (!languages_->Available(language).ok()) continue;
+    for (JailKey& key : prestart_.FromStart(language)) {
+      kept.push_back(std::move(key));
+    }
+  }
+  pool_->Renew(kept, prestart_.OnceUsed(), [&](const JailKey& key) {
+    return policy->FindByTemplate(key.profile) != nullptr;
+  });
+}
+
+std::vector<PoolKeyState> RunningDaemon::PoolStates() const {
+  return pool_->State();
+}
+
+std::vector<sandbox::YardStock> RunningDaemon::YardStocks() const {
+  return parts_.sandbox->TakeStock(kStockWait);
+}
+
+size_t RunningDaemon::Sessions() const { return sessions_->size(); }
+
+uint32_t RunningDaemon::Commands() const { return execs_->running(); }
+
+PolicyReload::State RunningDaemon::PolicyState() const {
+  return reload_->state();
+}
+
+absl::Status RunningDaemon::Usable(const policy::Language& language) const {
+  return languages_->Available(language);
+}
+
+void RunningDaemon::TryFailedLanguages() {
+  if (!parts_.config.canaries) return;
+  languages_->CheckCanaries(LanguageProbe::Which::kFailed);
+}
+
+}  // namespace sandglass::server
