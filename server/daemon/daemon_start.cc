@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "server/base/strings.h"
 #include "server/base/tcp_socket.h"
 #include "server/base/version.h"
+#include "server/daemon/daemon.h"
 #include "server/daemon/daemon_signals.h"
 #include "server/daemon/descriptor_budget.h"
 #include "server/daemon/pool_plan.h"
@@ -47,13 +47,6 @@ constexpr uint64_t kStreamBudgetBytes = uint64_t{256} << 20;
 // A stream's last event surrounds the response with a few fields.
 constexpr uint64_t kEnvelopeBytes = 4096;
 
-int Fail(const absl::Status& status) {
-  Log(LogLevel::kError, "start_failed",
-      {{"error",
-        std::string(WithPage(status, "docs/troubleshooting.md").message())}});
-  return 1;
-}
-
 // The directories to which the daemon writes, by the configuration.
 std::vector<std::string> WrittenTo(const Config& config) {
   std::vector<std::string> directories = {config.state_dir, config.cache_dir};
@@ -64,9 +57,39 @@ std::vector<std::string> WrittenTo(const Config& config) {
   return directories;
 }
 
+Acceptor::Handover HandoverTo(GrpcServer& server) {
+  return [&server](int fd) { server.Serve(fd); };
+}
+
 }  // namespace
 
+// ORDER: each step may use what the steps before it made.
 absl::Status RunningDaemon::Start() {
+  if (absl::Status done = WatchProcess(); !done.ok()) return done;
+  if (absl::Status done = StartAudit(); !done.ok()) return done;
+  StartPool();
+  StartLanguages();
+  operations_.StartWatch(WrittenTo(parts_.config), policy_, *router_, *this,
+                         audit_.get());
+  StartCompileCache();
+  StartSessions();
+  StartRuns();
+  StartReload();
+  MakeRunService();
+  MakeSessionServices();
+  if (absl::Status done = MakeExecService(); !done.ok()) return done;
+  MakeOperatorServices();
+  if (absl::Status done = ServeOperations(); !done.ok()) return done;
+  // Clients that connect before the server runs wait in the backlog.
+  if (absl::Status done = Listen(); !done.ok()) return done;
+  if (absl::Status done = StartGrpc(); !done.ok()) return done;
+  WaitForFirstAnswers();
+  if (absl::Status done = StartAccepting(); !done.ok()) return done;
+  TellStarted();
+  return absl::OkStatus();
+}
+
+absl::Status RunningDaemon::WatchProcess() {
   absl::StatusOr<os::Fd> signals = TakeDaemonSignals();
   if (!signals.ok()) return signals.status();
   signals_ = *std::move(signals);
@@ -75,40 +98,45 @@ absl::Status RunningDaemon::Start() {
     return absl::InternalError(absl::StrCat("eventfd: ", ErrorText(errno)));
   }
   clock_set_ = WatchWallClock();
-  absl::Status reading = parts_.sandbox->StartReader(
+  return parts_.sandbox->StartReader(
       [fd = helper_died_.get()](const absl::Status& status) {
         Log(LogLevel::kError, "helper_died",
             {{"error", std::string(status.message())}});
         ::eventfd_write(fd, 1);
       });
-  if (!reading.ok()) return reading;
+}
 
-  const Config& config = parts_.config;
+absl::Status RunningDaemon::StartAudit() {
   absl::StatusOr<std::unique_ptr<DaemonAudit>> log = DaemonAudit::Start(
-      std::move(parts_.audit_directory), config, *policy_.Get());
+      std::move(parts_.audit_directory), parts_.config, *policy_.Get());
   if (!log.ok()) return log.status();
   audit_ = *std::move(log);
-  RunAudit* const audit = audit_ ? &audit_->runs() : nullptr;
-  AuditTrail* const trail = audit_ ? &audit_->trail() : nullptr;
-  if (config.trace_syscalls) {
+  if (parts_.config.trace_syscalls) {
     denied_.emplace([this](const DeniedCalls::Source& source,
                            const sandbox::RefusedCalls& calls) {
       operations_.metrics().NoteDenied(source.language, calls);
     });
   }
+  return absl::OkStatus();
+}
+
+void RunningDaemon::StartPool() {
   pool_.emplace(
-      PlanPool(config.pool, *policy_.Get(), parts_.zygotes, prestart_),
+      PlanPool(parts_.config.pool, *policy_.Get(), parts_.zygotes, prestart_),
       operations_.Noted([this](const JailKey& key, sandbox::FillFor fill_for) {
         return FillJail(*parts_.sandbox, prestart_, key, fill_for);
       }),
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
-  if (parts_.libraries) {
-    install_runner_.emplace(operations_.readiness(), *parts_.sandbox, *pool_);
-    parts_.libraries->runner = &*install_runner_;
-    libraries_.emplace(*std::move(parts_.libraries));
-  }
-  const JailHostParts host = {
+  if (!parts_.libraries) return;
+  install_runner_.emplace(operations_.readiness(), *parts_.sandbox, *pool_);
+  parts_.libraries->runner = &*install_runner_;
+  libraries_.emplace(*std::move(parts_.libraries));
+}
+
+void RunningDaemon::StartLanguages() {
+  const Config& config = parts_.config;
+  host_parts_ = {
       .sandbox = parts_.sandbox.get(),
       .pool = &*pool_,
       .prepared =
@@ -118,7 +146,7 @@ absl::Status RunningDaemon::Start() {
       .libraries = libraries_ ? &*libraries_ : nullptr,
       .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
       .denied = denied_ ? &*denied_ : nullptr};
-  router_.emplace(host);
+  router_.emplace(host_parts_);
   // Interpreters may need what is prepared for them.
   languages_.emplace(
       policy_, std::move(parts_.prepared), *router_,
@@ -132,25 +160,33 @@ absl::Status RunningDaemon::Start() {
       });
   if (!config.canaries) languages_->SkipCanaries();
   languages_->Start();
-  operations_.StartWatch(WrittenTo(config), policy_, *router_, *this,
-                         audit_.get());
-  if (parts_.compiled) {
-    compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
-                           config.compile_cache);
-    for (const policy::Image& image : config.images) {
-      compile_cache_->AddImage(image.name, parts_.image_states[image.name],
-                               image.root);
-    }
-    compile_cache_->Start();
+}
+
+void RunningDaemon::StartCompileCache() {
+  if (!parts_.compiled) return;
+  compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
+                         parts_.config.compile_cache);
+  for (const policy::Image& image : parts_.config.images) {
+    compile_cache_->AddImage(image.name, parts_.image_states[image.name],
+                             image.root);
   }
+  compile_cache_->Start();
+}
+
+void RunningDaemon::StartSessions() {
   gate_.emplace(operations_, *languages_);
   sessions_.emplace(
-      policy_, config.sessions,
-      [host](const SessionSpec& spec, const SessionOrigin& origin) {
-        return std::make_unique<JailHost>(host, spec, origin);
+      policy_, parts_.config.sessions,
+      [this](const SessionSpec& spec, const SessionOrigin& origin) {
+        return std::make_unique<JailHost>(host_parts_, spec, origin);
       },
-      *gate_, parts_.sessions.get(), trail);
+      *gate_, parts_.sessions.get(), audit_ ? &audit_->trail() : nullptr);
   sessions_->Start();
+}
+
+void RunningDaemon::StartRuns() {
+  const Config& config = parts_.config;
+  RunAudit* const audit = audit_ ? &audit_->runs() : nullptr;
   approvals_.emplace(config.approvals, audit);
   dispatcher_.emplace(DispatcherOptions{
       .admission = config.admission,
@@ -167,6 +203,16 @@ absl::Status RunningDaemon::Start() {
       .denied = denied_ ? &*denied_ : nullptr,
       .watcher = &operations_});
   dispatcher_->Start();
+}
+
+void RunningDaemon::StartReload() {
+  reload_.emplace(parts_.config.policy_dir, policy_,
+                  static_cast<PolicyReloadHooks&>(*this));
+  reload_->Start();
+  if (HangUpCameEarly()) reload_->Ask();
+}
+
+void RunningDaemon::MakeRunService() {
   info_ = {.policy = &policy_,
            .languages = &*languages_,
            .admission = &dispatcher_->admission(),
@@ -175,41 +221,64 @@ absl::Status RunningDaemon::Start() {
            .daemon = this,
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
            .images = parts_.image_records};
-  StartReload();
   service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
+}
+
+void RunningDaemon::MakeSessionServices() {
   call_threads_.emplace(CallThreadsOptions{});
   session_service_.emplace(*sessions_, *call_threads_, peers_);
   file_service_.emplace(FileCallParts{.sessions = &*sessions_,
                                       .threads = &*call_threads_,
                                       .answers = &peers_.answers()},
                         peers_);
+}
+
+absl::Status RunningDaemon::MakeExecService() {
   execs_.emplace(ExecTableParts{.policy = &policy_,
                                 .sessions = &*sessions_,
                                 .threads = &*call_threads_,
-                                .audit = trail,
+                                .audit = audit_ ? &audit_->trail() : nullptr,
                                 .watcher = &operations_,
                                 .gate = &*gate_,
-                                .max_running = MaxCommands(config)});
+                                .max_running = MaxCommands(parts_.config)});
   if (absl::Status started = execs_->Start(); !started.ok()) return started;
   exec_service_.emplace(*execs_, peers_);
-  questions_.emplace(policy_, *dispatcher_, config.policy_dir,
+  return absl::OkStatus();
+}
+
+void RunningDaemon::MakeOperatorServices() {
+  questions_.emplace(policy_, *dispatcher_, parts_.config.policy_dir,
                      sandbox::WhyNoDiskCap(info_.host));
   policy_service_.emplace(*approvals_, *questions_, peers_);
   layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
                                        libraries_ ? &*libraries_ : nullptr});
   layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
   operator_service_.emplace(operations_, *approvals_, *call_threads_, peers_);
-  if (absl::Status serving = ServeOperations(); !serving.ok()) return serving;
+}
 
-  // Clients that connect before the server runs wait in the backlog.
-  os::Fd listener = std::move(parts_.unix_listener);
-  if (!listener.valid()) {
-    absl::StatusOr<os::Fd> tcp =
-        ListenOnTcp("listen", config.listen.tcp_address);
-    if (!tcp.ok()) return tcp.status();
-    listener = *std::move(tcp);
-    tcp_port_ = TcpPortOf(listener);
-  }
+absl::Status RunningDaemon::ServeOperations() {
+  return operations_.Serve(
+      parts_.config.metrics,
+      {.admission = &dispatcher_->admission(),
+       .started = info_.started,
+       .daemon = this,
+       .audit = audit_ ? &audit_->log() : nullptr,
+       .on_audit_failure = parts_.config.audit.trail.on_failure},
+      compile_cache_ ? &*compile_cache_ : nullptr);
+}
+
+absl::Status RunningDaemon::Listen() {
+  if (parts_.listener.valid()) return absl::OkStatus();
+  absl::StatusOr<os::Fd> tcp =
+      ListenOnTcp("listen", parts_.config.listen.tcp_address);
+  if (!tcp.ok()) return tcp.status();
+  parts_.listener = *std::move(tcp);
+  tcp_port_ = TcpPortOf(parts_.listener);
+  return absl::OkStatus();
+}
+
+absl::Status RunningDaemon::StartGrpc() {
+  const Config& config = parts_.config;
   request_room_.emplace(std::max(
       kRequestRoomBytes, kRequestRoomMessages * config.max_message_bytes));
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
@@ -219,18 +288,22 @@ absl::Status RunningDaemon::Start() {
        .metrics = &operations_.metrics()});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
-  const Acceptor::Handover serve = [server = grpc_.get()](int fd) {
-    server->Serve(fd);
-  };
-  if (absl::Status tapped = CheckTaps(serve); !tapped.ok()) return tapped;
+  return CheckTaps(HandoverTo(*grpc_));
+}
+
+void RunningDaemon::WaitForFirstAnswers() const {
   if (!languages_->WaitForVersions(kVersionsWait)) {
     Log(LogLevel::kWarning, "languages_slow");
   }
   if (!operations_.WaitForFirst(kIsolationWait)) {
     Log(LogLevel::kWarning, "isolation_slow");
   }
+}
+
+absl::Status RunningDaemon::StartAccepting() {
+  const Config& config = parts_.config;
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
-      std::move(listener), peers_, *request_room_, serve,
+      std::move(parts_.listener), peers_, *request_room_, HandoverTo(*grpc_),
       {.max_connections = MaxConnections(config),
        .max_message_bytes = static_cast<uint32_t>(config.max_message_bytes)});
   if (!acceptor.ok()) return acceptor.status();
@@ -239,6 +312,11 @@ absl::Status RunningDaemon::Start() {
       [server = grpc_.get()](const std::string& service, bool serving) {
         server->SetHealth(service, serving);
       });
+  return absl::OkStatus();
+}
+
+void RunningDaemon::TellStarted() const {
+  const Config& config = parts_.config;
   const std::string address =
       tcp_port_ == 0
           ? config.listen.ToString()
@@ -253,31 +331,18 @@ absl::Status RunningDaemon::Start() {
        {"max_running", uint64_t{config.admission.max_running}},
        {"memory_budget_bytes", config.admission.memory_budget_bytes}});
   NotifyServiceManager("READY=1");
-  return absl::OkStatus();
 }
 
-absl::Status RunningDaemon::ServeOperations() {
-  return operations_.Serve(
-      parts_.config.metrics,
-      {.admission = &dispatcher_->admission(),
-       .started = info_.started,
-       .daemon = this,
-       .audit = audit_ ? &audit_->log() : nullptr,
-       .on_audit_failure = parts_.config.audit.trail.on_failure},
-      compile_cache_ ? &*compile_cache_ : nullptr);
-}
-
-void RunningDaemon::StartReload() {
-  reload_.emplace(parts_.config.policy_dir, policy_,
-                  static_cast<PolicyReloadHooks&>(*this));
-  reload_->Start();
-  if (HangUpCameEarly()) reload_->Ask();
+int FailStart(const absl::Status& status, int exit_status) {
+  Log(LogLevel::kError, "start_failed",
+      {{"error", std::string(WithPage(status, kStartPage).message())}});
+  return exit_status;
 }
 
 int Serve(ServingParts parts) {
   RunningDaemon serving(std::move(parts));
   if (absl::Status started = serving.Start(); !started.ok()) {
-    return Fail(started);
+    return FailStart(started, 1);
   }
   return serving.Run();
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "sandbox/host/host_probe.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/yard/sandbox.h"
@@ -36,12 +37,15 @@ struct ServingParts {
   ImageStates image_states;
   std::optional<LibrariesParts> libraries;  // absent when there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable
-  os::Fd unix_listener;                     // empty for TCP
+  os::Fd listener;                          // empty for TCP
   os::Fd audit_directory;                   // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
   PolicyAcceptance acceptance;      // of policies that are read later
   Heartbeat* supervisor = nullptr;  // null when there is none
 };
+
+// Logs why the daemon doesn't start; returns `exit_status`.
+int FailStart(const absl::Status& status, int exit_status);
 
 // The unprivileged part: threads, gRPC, and the wait for signals. Returns the
 // exit status: 0 once a SIGTERM or SIGINT has drained the daemon, 1 when it

@@ -44,6 +44,7 @@
 #include "server/run/job_router.h"
 #include "server/run/policy_questions.h"
 #include "server/run/run_dispatcher.h"
+#include "server/session/jail_host.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
@@ -80,8 +81,30 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   // Returns true when no run is left, and no command that ends by itself; false
   // when time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
-  absl::Status ServeOperations();
+
+  // The steps of Start, in this order.
+  // Listens to signals, to the clock, and to the deaths of helpers.
+  absl::Status WatchProcess();
+  absl::Status StartAudit();
+  void StartPool();
+  void StartLanguages();
+  void StartCompileCache();
+  void StartSessions();
+  void StartRuns();
   void StartReload();
+  void MakeRunService();
+  void MakeSessionServices();
+  absl::Status MakeExecService();
+  // Of the policy, of layers, and of the daemon as such.
+  void MakeOperatorServices();
+  absl::Status ServeOperations();
+  // Unless it listens on a unix socket already.
+  absl::Status Listen();
+  absl::Status StartGrpc();
+  // So that the first clients are told what works here.
+  void WaitForFirstAnswers() const;
+  absl::Status StartAccepting();
+  void TellStarted() const;
 
   absl::StatusOr<std::vector<std::string>> MakeTemplates() override;
   absl::Status CheckPolicy(const PolicySet& next) override;
@@ -123,6 +146,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   std::optional<JailPool> pool_;
   std::optional<InstallRunner> install_runner_;
   std::optional<Libraries> libraries_;
+  JailHostParts host_parts_;         // of every session's host
   std::optional<JobRouter> router_;  // threads that use it end before it goes
   std::optional<LanguageProbe> languages_;
   std::optional<RunGate> gate_;

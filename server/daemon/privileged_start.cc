@@ -1,0 +1,337 @@
+#include "server/daemon/privileged_start.h"
+
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/process.h"
+#include "sandbox/os/status.h"
+#include "sandbox/yard/egress_port.h"
+#include "server/base/log.h"
+#include "server/base/memory_budget.h"
+#include "server/base/state_dir.h"
+#include "server/base/unix_socket.h"
+#include "server/daemon/config_doubts.h"
+#include "server/daemon/own_walls.h"
+#include "server/daemon/policy_acceptance.h"
+#include "server/daemon/preflight_helpers.h"
+#include "server/daemon/preflight_places.h"
+#include "server/daemon/supervisor.h"
+#include "server/daemon/uid_range.h"
+#include "server/live_policy/secret_files.h"
+
+namespace sandglass::server {
+namespace {
+
+// Jails that the spawner makes in advance, for runs for which the pool has
+// nothing.
+constexpr uint32_t kSpareJails = 2;
+
+void LogHost(const sandbox::HostReport& host) {
+  for (const sandbox::Layer& layer : host.layers) {
+    const bool in_force = layer.state == sandbox::LayerState::kInForce;
+    Log(in_force || !layer.required ? LogLevel::kInfo : LogLevel::kWarning,
+        "layer",
+        {{"name", layer.name},
+         {"state", std::string(in_force ? "in_force"
+                               : layer.state == sandbox::LayerState::kExcused
+                                   ? "excused"
+                                   : "not_available")},
+         {"detail", layer.detail}});
+  }
+}
+
+// Without a store, languages that need it are not offered.
+std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
+  // The second directory is just as good until the machine or the container
+  // restarts.
+  for (const std::string& parent :
+       {settings.config.cache_dir, settings.config.state_dir}) {
+    absl::StatusOr<PreparedStore> store =
+        PreparedStore::Open(absl::StrCat(parent, "/prepared"),
+                            settings.identity.uid, settings.identity.gid);
+    if (store.ok()) return *std::move(store);
+    Log(LogLevel::kWarning, "no_place_for_prepared",
+        {{"error", std::string(store.status().message())}});
+  }
+  return std::nullopt;
+}
+
+// Without a store, every run is compiled.
+std::optional<CompileStore> OpenCompileStore(const Settings& settings) {
+  if (settings.config.compile_cache.max_bytes == 0) return std::nullopt;
+  absl::StatusOr<CompileStore> store =
+      CompileStore::Open(absl::StrCat(settings.config.cache_dir, "/compiled"),
+                         settings.identity.uid, settings.identity.gid);
+  if (store.ok()) return *std::move(store);
+  Log(LogLevel::kWarning, "no_compile_cache",
+      {{"error", std::string(store.status().message())}});
+  return std::nullopt;
+}
+
+void NamePreparedDirs(PolicySet& policy) {
+  policy.mutable_languages().SetPreparedDirs(
+      [](const policy::Language& language) {
+        return language.prepare ? absl::StrCat(sandbox::kPreparedInJail, "/",
+                                               PreparedName(language))
+                                : "";
+      });
+}
+
+// The places to which the daemon may write while it serves.
+struct Opened {
+  std::string prepared;  // its directory; empty when there is none
+  bool compiled = false;
+  bool libraries = false;
+};
+std::vector<std::string> WrittenPlaces(const Config& config,
+                                       const Opened& opened) {
+  std::vector<std::string> places;
+  for (const std::string& place :
+       {opened.prepared,
+        opened.compiled ? absl::StrCat(config.cache_dir, "/compiled") : "",
+        opened.libraries ? config.libraries.dir : "", config.audit.dir,
+        config.sessions.durable_dir}) {
+    if (!place.empty()) places.push_back(place);
+  }
+  return places;
+}
+
+// The exit status tells whether only another configuration or another host can
+// help.
+int FailedStart(const absl::Status& status) {
+  return FailStart(status,
+                   absl::IsFailedPrecondition(status) ? kExitBadConfig : 1);
+}
+
+}  // namespace
+
+std::optional<int> PrivilegedStart::TakePlaces() {
+  if (absl::Status made = MakeDirectories(config_.state_dir); !made.ok()) {
+    return FailedStart(made);
+  }
+  if (absl::Status own = CheckNobodyElses("state_dir", config_.state_dir,
+                                          settings_.identity.uid);
+      !own.ok()) {
+    return FailStart(own, kExitBadConfig);
+  }
+  absl::StatusOr<os::Fd> lock = LockStateDir(config_.state_dir);
+  if (!lock.ok()) return FailStart(lock.status(), 1);
+  lock_ = *std::move(lock);
+  absl::StatusOr<os::Fd> ids = HoldUidRange(settings_.ids);
+  if (!ids.ok()) return FailStart(ids.status(), 1);
+  ids_ = *std::move(ids);
+  // Check this before anything is made that only root could remove again.
+  if (absl::Status free = CheckPorts(config_); !free.ok())
+    return FailStart(free, 1);
+
+  for (const absl::Status& helper : CheckHelpers(config_)) {
+    if (!helper.ok()) return FailedStart(helper);
+  }
+  return std::nullopt;
+}
+
+std::optional<int> PrivilegedStart::LookAtHost() {
+  host_ = sandbox::ProbeHost(DiskPlaces(config_));
+  const absl::Status layers =
+      sandbox::RequireLayers(host_, config_.excuse_missing);
+  LogHost(host_);
+  WarnOfDiskCaps(settings_.policy, host_);
+  if (!layers.ok()) return FailStart(layers, kExitBadConfig);
+  if (absl::Status traceable = CheckTracing(settings_); !traceable.ok()) {
+    return FailStart(traceable, kExitBadConfig);
+  }
+  for (const std::string& doubt : ConfigDoubts(config_, MachineMemory())) {
+    Log(LogLevel::kWarning, "config_doubt", {{"because", doubt}});
+  }
+  if (const std::string small = WhyNoneFits(config_, settings_.policy);
+      !small.empty()) {
+    Log(LogLevel::kWarning, "nothing_fits", {{"error", small}});
+  }
+  if (config_.trace_syscalls) {
+    Log(LogLevel::kWarning, "tracing_syscalls",
+        {{"so", "runs take longer and no zygotes are used"}});
+  }
+  return std::nullopt;
+}
+
+void PrivilegedStart::OpenStores() {
+  prepared_ = OpenPreparedStore(settings_);
+  NamePreparedDirs(settings_.policy);
+  compiled_ = OpenCompileStore(settings_);
+  const bool installs = !config_.libraries.dir.empty();
+  if (compiled_ || installs) image_states_ = AllImageStates(config_.images);
+  if (compiled_ && image_states_[""].empty()) {
+    Log(LogLevel::kWarning, "no_compile_cache",
+        {{"error", "the state of the image can't be told"}});
+    compiled_.reset();
+  }
+}
+
+std::optional<int> PrivilegedStart::PlanJails() {
+  absl::StatusOr<sandbox::TemplateLedger> ledger =
+      sandbox::TemplateLedger::Create();
+  if (!ledger.ok()) return FailStart(ledger.status(), 1);
+  ledger_ = *std::move(ledger);
+  absl::StatusOr<os::Fd> spawners_end = ledger_->ReadingEnd();
+  if (!spawners_end.ok()) return FailStart(spawners_end.status(), 1);
+  spawners_end_ = *std::move(spawners_end);
+  absl::StatusOr<EgressSeed> seed = MakeEgressSeed(config_.egress);
+  if (!seed.ok()) return FailStart(seed.status(), kExitBadConfig);
+  seed_ = *std::move(seed);
+  secrets_ = seed_->SecretNames();
+  if (absl::Status known = CheckSecrets(settings_.policy, secrets_);
+      !known.ok()) {
+    return FailStart(known, kExitBadConfig);
+  }
+  templates_ = settings_.policy.templates();
+  absl::StatusOr<std::optional<LibrariesParts>> libraries =
+      PrepareLibraries(config_.libraries, settings_.policy, settings_.identity,
+                       image_states_, templates_);
+  if (!libraries.ok()) return FailStart(libraries.status(), kExitBadConfig);
+  libraries_ = *std::move(libraries);
+  if (!libraries_) return std::nullopt;
+  for (PlannedZygote& zygote : PlanLayerZygotes(
+           config_, settings_.policy, settings_.identity, *libraries_)) {
+    settings_.zygotes.push_back(std::move(zygote));
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::unique_ptr<sandbox::Sandbox>>
+PrivilegedStart::StartSandbox() {
+  const std::string instance = InstanceName(config_.state_dir);
+  // Starting the sandbox sweeps too, and says what keeps it from doing that.
+  if (const absl::Status swept =
+          sandbox::Sandbox::Sweep(config_.state_dir, instance);
+      absl::IsFailedPrecondition(swept)) {
+    Log(LogLevel::kWarning, "control_groups_left",
+        {{"because", std::string(swept.message())}});
+  }
+  std::vector<sandbox::ZygoteOptions> zygotes;
+  for (const PlannedZygote& zygote : settings_.zygotes) {
+    zygotes.push_back(zygote.options);
+  }
+  return sandbox::Sandbox::Start(
+      {.spawner_path = config_.spawner,
+       .state_dir = config_.state_dir,
+       .instance = instance,
+       .cgroup_parent = config_.cgroup_parent,
+       .uids = settings_.uids,
+       .server_uid = settings_.identity.uid,
+       .server_gid = settings_.identity.gid,
+       .max_jails = MaxJails(config_),
+       .spare_jails = config_.pool.floor == 0 ? 0 : kSpareJails,
+       .prepared_dir = prepared_ ? prepared_->directory() : "",
+       .layers_dir = libraries_ ? config_.libraries.dir : "",
+       .images = config_.images,
+       .authority_certificate = seed_->authority_certificate,
+       .templates = templates_,
+       .template_ledger = spawners_end_.get(),
+       .zygotes = std::move(zygotes),
+       .trace_calls = config_.trace_syscalls},
+      host_);
+}
+
+std::optional<int> PrivilegedStart::StartHelpers() {
+  absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox = StartSandbox();
+  if (!sandbox.ok()) return FailStart(sandbox.status(), 1);
+  sandbox_ = *std::move(sandbox);
+  // ORDER: both come after the daemon has moved into its own control group,
+  // since a group that holds a third process isn't recognised as delegated.
+  absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
+      StartEgress(config_.egress, *std::move(seed_), settings_.egress_uid,
+                  templates_, spawners_end_.get());
+  if (!egress.ok()) return FailStart(egress.status(), 1);
+  sandbox_->SetEgress(*std::move(egress));
+  spawners_end_.reset();
+  absl::StatusOr<std::unique_ptr<PolicyReader>> reader = PolicyReader::Start(
+      config_.policy_dir, settings_.policy, *std::move(ledger_),
+      settings_.reader_uid, settings_.identity.gid);
+  if (!reader.ok()) return FailStart(reader.status(), 1);
+  reader_ = *std::move(reader);
+  return std::nullopt;
+}
+
+std::optional<int> PrivilegedStart::OpenKeptPlaces() {
+  if (!config_.sessions.durable_dir.empty()) {
+    absl::StatusOr<std::unique_ptr<SessionStore>> store = SessionStore::Open(
+        config_.sessions.durable_dir, settings_.identity.uid,
+        settings_.identity.gid, config_.sessions.durable_bytes);
+    if (!store.ok()) return FailedStart(store.status());
+    sessions_ = *std::move(store);
+  }
+  if (!config_.audit.dir.empty()) {
+    absl::StatusOr<os::Fd> directory = TakeOverDirectory(
+        config_.audit.dir, settings_.identity.uid, settings_.identity.gid, 0750,
+        "audit.dir", Holds::kItsOwn);
+    if (!directory.ok()) return FailedStart(directory.status());
+    audit_directory_ = *std::move(directory);
+  }
+  return std::nullopt;
+}
+
+std::optional<int> PrivilegedStart::BindSocket() {
+  if (config_.listen.unix_path.empty()) return std::nullopt;
+  absl::StatusOr<os::Fd> bound = ListenOnUnixSocket(
+      {.path = config_.listen.unix_path,
+       .mode = config_.socket_mode,
+       // In a user namespace, root is the user who made the namespace and who
+       // is nobody special outside.
+       .owner = settings_.own_user_namespace ? 0 : settings_.identity.uid,
+       .group = settings_.socket_group});
+  if (!bound.ok()) return FailStart(bound.status(), 1);
+  listener_ = *std::move(bound);
+  return std::nullopt;
+}
+
+std::optional<int> PrivilegedStart::DropRights(Heartbeat* supervisor,
+                                               pid_t parent) {
+  absl::StatusOr<OwnWalls> walls = OwnWalls::Prepare(WrittenPlaces(
+      config_, {.prepared = prepared_ ? prepared_->directory() : "",
+                .compiled = compiled_.has_value(),
+                .libraries = libraries_.has_value()}));
+  if (!walls.ok()) return FailStart(walls.status(), 1);
+  if (absl::Status dropped = sandbox::DropPrivileges(settings_.identity.uid,
+                                                     settings_.identity.gid);
+      !dropped.ok()) {
+    return FailStart(dropped, 1);
+  }
+  if (supervisor != nullptr && !os::DieWithParent(parent)) {
+    return FailStart(errno == ESRCH
+                         ? absl::UnavailableError("the parent process has died")
+                         : os::ErrnoStatus("prctl(PR_SET_PDEATHSIG)"),
+                     1);
+  }
+  // ORDER: this comes after the rights are dropped, since it needs
+  // no_new_privs, and before the first thread, since a thread has the walls of
+  // the thread that made it.
+  if (absl::Status raised = walls->Raise(); !raised.ok()) {
+    return FailStart(raised, 1);
+  }
+  return std::nullopt;
+}
+
+ServingParts PrivilegedStart::Parts(Heartbeat* supervisor) {
+  PolicyAcceptance acceptance(config_, host_, std::move(secrets_));
+  return {.config = std::move(settings_.config),
+          .image_records = std::move(settings_.image_records),
+          .policy = std::move(settings_.policy),
+          .host = std::move(host_),
+          .sandbox = std::move(sandbox_),
+          .zygotes = std::move(settings_.zygotes),
+          .prepared = std::move(prepared_),
+          .compiled = std::move(compiled_),
+          .image_states = std::move(image_states_),
+          .libraries = std::move(libraries_),
+          .sessions = std::move(sessions_),
+          .listener = std::move(listener_),
+          .audit_directory = std::move(audit_directory_),
+          .policy_reader = std::move(reader_),
+          .acceptance = std::move(acceptance),
+          .supervisor = supervisor};
+}
+
+}  // namespace sandglass::server
