@@ -26,6 +26,20 @@ constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 constexpr absl::Duration kWatchAgain = absl::Milliseconds(10);
 
+// For the caller: why a command of that session could not be started.
+absl::Status WhyNotStarted(const Session& session, const absl::Status& asked) {
+  if (absl::Status lives = session.Lives(); !lives.ok()) return lives;
+  if (absl::IsResourceExhausted(asked)) {
+    return TooManyExecs(
+        absl::StrCat("the session can't start it now: ", asked.message()),
+        kRetryExecAfter);
+  }
+  if (absl::IsFailedPrecondition(asked)) {
+    return TooManyExecs("the session is just being forked", kRetryExecAfter);
+  }
+  return RunFailed(asked);
+}
+
 // Whether it is a command whose end somebody may wait for when the daemon ends.
 bool IsFinite(const Exec& exec) {
   return !exec.plan().background && !exec.plan().on_terminal();
@@ -192,12 +206,30 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
     }
     return Begun{exec, true};
   }
+  if (absl::Status room = CheckRoom(session->caller(), commands, ready.plan);
+      !room.ok()) {
+    return room;
+  }
+  if (!ready.plan.named) ready.plan.exec_id = NewId(commands);
+  if (ready.record != nullptr) ready.record->SetExecId(ready.plan.exec_id);
+  auto exec = std::make_shared<Exec>(
+      next_number_++, std::move(ready.plan), std::move(ready.use),
+      SurroundingsOf(session_id, commands, ready.record));
+  if (absl::Status asked = AskForStart(session_id, *exec); !asked.ok()) {
+    return WhyNotStarted(*session, asked);
+  }
+  Enter(session_id, commands, exec);
+  return Begun{exec, false};
+}
+
+absl::Status ExecTable::CheckRoom(const Caller& owner, const Commands& commands,
+                                  const ExecPlan& plan) {
   if (commands.running >= kMostRunning) {
     return TooManyExecs(
         absl::StrCat(commands.running, " commands run in the session"),
         kRetryExecAfter);
   }
-  const std::string& caller = session->caller().name;
+  const std::string& caller = owner.name;
   switch (running_shares_.RoomFor(caller)) {
     case Shares::Room::kYes:
       break;
@@ -213,44 +245,29 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
           absl::StrCat(running_.load(), " commands run on the server"),
           kRetryExecAfter);
   }
-  if (absl::Status room =
-          CheckStdinRoom(session->caller(), ready.plan.stdin_data.size());
-      !room.ok()) {
-    return room;
-  }
-  if (!ready.plan.named) ready.plan.exec_id = NewId(commands);
-  if (ready.record != nullptr) ready.record->SetExecId(ready.plan.exec_id);
-  const uint64_t number = next_number_++;
-  auto exec = std::make_shared<Exec>(
-      number, std::move(ready.plan), std::move(ready.use),
-      SurroundingsOf(session_id, commands, ready.record));
-  absl::Status asked = exec->Start([this, session_id,
-                                    number](ProcessNews news) {
+  return CheckStdinRoom(owner, plan.stdin_data.size());
+}
+
+absl::Status ExecTable::AskForStart(const std::string& session_id, Exec& exec) {
+  return exec.Start([this, session_id,
+                     number = exec.number()](ProcessNews news) {
     loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
       TakeNews(session_id, number, news);
     });
   });
-  if (!asked.ok()) {
-    if (absl::Status lives = session->Lives(); !lives.ok()) return lives;
-    if (absl::IsResourceExhausted(asked)) {
-      return TooManyExecs(
-          absl::StrCat("the session can't start it now: ", asked.message()),
-          kRetryExecAfter);
-    }
-    if (absl::IsFailedPrecondition(asked)) {
-      return TooManyExecs("the session is just being forked", kRetryExecAfter);
-    }
-    return RunFailed(asked);
-  }
+}
+
+void ExecTable::Enter(const std::string& session_id, Commands& commands,
+                      const std::shared_ptr<Exec>& exec) {
   for (const auto& [other_number, other] : commands.by_number) {
     if (other->over()) continue;
     other->NoteCompany();
     exec->NoteCompany();
   }
-  commands.by_number[number] = exec;
-  commands.by_id[exec->plan().exec_id] = number;
+  commands.by_number[exec->number()] = exec;
+  commands.by_id[exec->plan().exec_id] = exec->number();
   ++running_;
-  running_shares_.Take(caller);
+  running_shares_.Take(exec->session().caller().name);
   if (IsFinite(*exec)) ++finite_;
   // This is done each time, since it may be another jail than the last
   // command's.
@@ -258,7 +275,6 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   if (commands.running++ == 0) {
     LookAtUnchargedIn(absl::ZeroDuration(), session_id, commands);
   }
-  return Begun{exec, false};
 }
 
 std::string ExecTable::NewId(const Commands& commands) const {

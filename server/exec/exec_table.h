@@ -143,6 +143,14 @@ class ExecTable {
   ExecSurroundings SurroundingsOf(const std::string& session_id,
                                   Commands& commands,
                                   const std::shared_ptr<ExecRecord>& record);
+  // The steps of Begin.
+  // RESOURCE_EXHAUSTED: there is no room for another command.
+  absl::Status CheckRoom(const Caller& owner, const Commands& commands,
+                         const ExecPlan& plan);
+  absl::Status AskForStart(const std::string& session_id, Exec& exec);
+  // Takes in a command that was asked to start.
+  void Enter(const std::string& session_id, Commands& commands,
+             const std::shared_ptr<Exec>& exec);
   std::string NewId(const Commands& commands) const;
   void TakeNews(const std::string& session_id, uint64_t number,
                 ProcessNews& news);

@@ -223,6 +223,76 @@ struct Metrics::Families {
       return made;
     });
   }
+  // The parts of NoteRun.
+  void NoteTimings(const v1::RunCodeResponse& response) {
+    const v1::PhaseTimings& timings = response.timings();
+    const OfLanguage& of = Of(response.language());
+    const std::array<const google::protobuf::Duration*, 8> phases = {
+        &timings.queue(),    &timings.acquire(),  &timings.stage_in(),
+        &timings.analysis(), &timings.compile(),  &timings.run(),
+        &timings.drain(),    &timings.stage_out()};
+    const bool ran = timings.has_run();
+    for (size_t i = 0; i < phases.size(); ++i) {
+      const double seconds = Seconds(*phases[i]);
+      // A phase that a run didn't have is not counted; every run was queued,
+      // however.
+      if (seconds > 0 || (i == 0 && ran)) of.phases[i]->Observe(seconds);
+    }
+    of.total[timings.warm()]->Observe(Seconds(timings.total()));
+    for (const v1::StepTiming& done : timings.setup_steps()) {
+      steps
+          .Get(done.step(),
+               [&] {
+                 return &step.Add({{"step", done.step()}}, StepBuckets());
+               })
+          ->Observe(Seconds(done.duration()));
+    }
+  }
+  void NoteUsage(const v1::RunCodeResponse& response) {
+    const OfLanguage& of = Of(response.language());
+    const v1::Usage& usage = response.usage();
+    // A run whose program never started used no memory.
+    if (usage.peak_memory_bytes() > 0) {
+      of.memory->Observe(static_cast<double>(usage.peak_memory_bytes()));
+    }
+    of.cpu->Increment(Seconds(usage.cpu_user_time()) +
+                      Seconds(usage.cpu_system_time()) +
+                      Seconds(response.compile().usage().cpu_user_time()) +
+                      Seconds(response.compile().usage().cpu_system_time()));
+  }
+  void NoteOutput(const v1::RunCodeResponse& response) {
+    for (const auto& [stream, written] :
+         {std::pair("stdout", &response.stdout()),
+          std::pair("stderr", &response.stderr())}) {
+      if (written->total_bytes() == 0) continue;
+      output.Add({{"stream", stream}})
+          .Increment(static_cast<double>(written->total_bytes()));
+      if (written->total_bytes() > written->data().size()) {
+        left_out.Add({{"stream", stream}})
+            .Increment(static_cast<double>(written->total_bytes() -
+                                           written->data().size()));
+      }
+    }
+    for (const v1::Redaction& redaction : response.redactions()) {
+      redactions.Add({{"pattern", redaction.name()}})
+          .Increment(static_cast<double>(redaction.count()));
+    }
+  }
+  void NoteFindings(const v1::RunCodeResponse& response) {
+    for (const v1::Finding& finding : response.findings()) {
+      rules
+          .Add({{"severity", Lower(v1::Severity_Name(finding.severity())
+                                       .substr(sizeof("SEVERITY_") - 1))}})
+          .Increment();
+    }
+  }
+  void NoteNetwork(const v1::NetworkUse& network) {
+    network_bytes.Add({{"direction", "sent"}})
+        .Increment(static_cast<double>(network.sent_bytes()));
+    network_bytes.Add({{"direction", "received"}})
+        .Increment(static_cast<double>(network.received_bytes()));
+    network_refused.Add({}).Increment(static_cast<double>(network.refused()));
+  }
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
@@ -231,77 +301,19 @@ Metrics::~Metrics() { Stop(); }
 void Metrics::NoteRun(const v1::RunCodeResponse& response) {
   Families& all = *families_;
   const std::string& language = response.language();
-  const v1::PhaseTimings& timings = response.timings();
-  const std::string outcome = OutcomeText(response.outcome());
   all.runs
       .Add({{"language", language},
-            {"outcome", outcome},
-            {"warm", BoolText(timings.warm())}})
+            {"outcome", OutcomeText(response.outcome())},
+            {"warm", BoolText(response.timings().warm())}})
       .Increment();
   if (const std::string limit = LimitOf(response.outcome()); !limit.empty()) {
     all.limit_hits.Add({{"limit", limit}, {"language", language}}).Increment();
   }
-  const Families::OfLanguage& of = all.Of(language);
-  const std::array<const google::protobuf::Duration*, 8> phases = {
-      &timings.queue(),    &timings.acquire(),  &timings.stage_in(),
-      &timings.analysis(), &timings.compile(),  &timings.run(),
-      &timings.drain(),    &timings.stage_out()};
-  const bool ran = timings.has_run();
-  for (size_t i = 0; i < phases.size(); ++i) {
-    const double seconds = Seconds(*phases[i]);
-    // A phase that a run didn't have is not counted; every run was queued,
-    // however.
-    if (seconds > 0 || (i == 0 && ran)) of.phases[i]->Observe(seconds);
-  }
-  of.total[timings.warm()]->Observe(Seconds(timings.total()));
-  const v1::Usage& usage = response.usage();
-  // A run whose program never started used no memory.
-  if (usage.peak_memory_bytes() > 0) {
-    of.memory->Observe(static_cast<double>(usage.peak_memory_bytes()));
-  }
-  of.cpu->Increment(Seconds(usage.cpu_user_time()) +
-                    Seconds(usage.cpu_system_time()) +
-                    Seconds(response.compile().usage().cpu_user_time()) +
-                    Seconds(response.compile().usage().cpu_system_time()));
-  for (const v1::StepTiming& step : timings.setup_steps()) {
-    all.steps
-        .Get(step.step(),
-             [&] {
-               return &all.step.Add({{"step", step.step()}}, StepBuckets());
-             })
-        ->Observe(Seconds(step.duration()));
-  }
-  for (const auto& [stream, output] :
-       {std::pair("stdout", &response.stdout()),
-        std::pair("stderr", &response.stderr())}) {
-    if (output->total_bytes() == 0) continue;
-    all.output.Add({{"stream", stream}})
-        .Increment(static_cast<double>(output->total_bytes()));
-    if (output->total_bytes() > output->data().size()) {
-      all.left_out.Add({{"stream", stream}})
-          .Increment(static_cast<double>(output->total_bytes() -
-                                         output->data().size()));
-    }
-  }
-  for (const v1::Finding& finding : response.findings()) {
-    all.rules
-        .Add({{"severity", Lower(v1::Severity_Name(finding.severity())
-                                     .substr(sizeof("SEVERITY_") - 1))}})
-        .Increment();
-  }
-  for (const v1::Redaction& redaction : response.redactions()) {
-    all.redactions.Add({{"pattern", redaction.name()}})
-        .Increment(static_cast<double>(redaction.count()));
-  }
-  if (response.has_network()) {
-    const v1::NetworkUse& network = response.network();
-    all.network_bytes.Add({{"direction", "sent"}})
-        .Increment(static_cast<double>(network.sent_bytes()));
-    all.network_bytes.Add({{"direction", "received"}})
-        .Increment(static_cast<double>(network.received_bytes()));
-    all.network_refused.Add({}).Increment(
-        static_cast<double>(network.refused()));
-  }
+  all.NoteTimings(response);
+  all.NoteUsage(response);
+  all.NoteOutput(response);
+  all.NoteFindings(response);
+  if (response.has_network()) all.NoteNetwork(response.network());
 }
 
 void Metrics::NoteCommand(const v1::ExecEnd& end) {
