@@ -22,6 +22,26 @@ bool IsPathCharacter(char c) {
          std::string_view("/-._~%+:!").find(c) != std::string_view::npos;
 }
 
+// Takes the port off the end of `authority` if it has one; otherwise `port`
+// stays.
+absl::Status TakePort(std::string_view& authority, uint16_t& port) {
+  const size_t bracket = authority.find(']');
+  const size_t colon =
+      authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  if (colon == std::string_view::npos) return absl::OkStatus();
+  uint32_t number = 0;
+  const std::string_view digits = authority.substr(colon + 1);
+  if (!std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(AbslView(digits), &number) || number < 1 ||
+      number > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Quote(digits), " is no port of a registry's address"));
+  }
+  port = static_cast<uint16_t>(number);
+  authority = authority.substr(0, colon);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text) {
@@ -58,20 +78,8 @@ absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text) {
         absl::StrCat("a registry's address can't have ",
                      Quote(std::string_view(&*bad, 1)), " in its path"));
   }
-  const size_t bracket = authority.find(']');
-  const size_t colon =
-      authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  if (colon != std::string_view::npos) {
-    uint32_t port = 0;
-    const std::string_view digits = authority.substr(colon + 1);
-    if (!std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) ||
-        !absl::SimpleAtoi(AbslView(digits), &port) || port < 1 ||
-        port > 65535) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Quote(digits), " is no port of a registry's address"));
-    }
-    url.port = static_cast<uint16_t>(port);
-    authority = authority.substr(0, colon);
+  if (absl::Status port = TakePort(authority, url.port); !port.ok()) {
+    return port;
   }
   if (authority.size() > 2 && authority.front() == '[') {
     authority = authority.substr(1, authority.size() - 2);
