@@ -52,29 +52,6 @@ absl::StatusOr<v1::ApprovalNeeded> RunDispatcher::AskForApproval(
   return options_.approvals->Ask(subject);
 }
 
-bool RunDispatcher::Enqueue(const std::shared_ptr<Run>& run) {
-  absl::Status queued;
-  bool turn = true;
-  if (const auto& session = run->origin().session; session != nullptr) {
-    // Counted before it is in the line, where its turn may come at once.
-    const RunOrigin& origin = run->origin();
-    const absl::Status room =
-        lines_.Add(origin.caller.name, origin.request_bytes);
-    absl::StatusOr<bool> entered = session->Enter(run);
-    queued = entered.status();
-    turn = entered.ok() && *entered;
-    if (!entered.ok() || turn) {
-      lines_.Remove(origin.caller.name, origin.request_bytes);
-    } else if (!room.ok() && session->RemoveWaiting(*run)) {
-      lines_.Remove(origin.caller.name, origin.request_bytes);
-      queued = room;
-    }
-  }
-  if (queued.ok() && turn) queued = admission_.Enqueue(run);
-  if (!queued.ok()) Finish(*run, {.status = queued}, absl::ZeroDuration());
-  return queued.ok();
-}
-
 bool RunDispatcher::Unqueue(Run& run) {
   if (admission_.Remove(&run)) return true;
   const auto& session = run.origin().session;
@@ -306,7 +283,9 @@ void RunDispatcher::Finish(Run& run, const RunEnd& unaudited,
   if (options_.watcher != nullptr) options_.watcher->NoteRun(run, end);
   // First, so that a caller who goes on has nobody of its own before it.
   PassTurnOn(run);
-  registry_.Finish(run, end);
+  // ORDER: recorded before it is told, so that a client that has the answer
+  // finds the run finished.
+  if (const auto told = registry_.Finish(run, end)) run.OnEnd(*told);
 }
 
 void RunDispatcher::CancelAll() {

@@ -230,4 +230,27 @@ std::shared_ptr<Run> RunDispatcher::Queue(Submission& submission,
   return nullptr;
 }
 
+bool RunDispatcher::Enqueue(const std::shared_ptr<Run>& run) {
+  absl::Status queued;
+  bool turn = true;
+  if (const auto& session = run->origin().session; session != nullptr) {
+    // Counted before it is in the line, where its turn may come at once.
+    const RunOrigin& origin = run->origin();
+    const absl::Status room =
+        lines_.Add(origin.caller.name, origin.request_bytes);
+    absl::StatusOr<bool> entered = session->Enter(run);
+    queued = entered.status();
+    turn = entered.ok() && *entered;
+    if (!entered.ok() || turn) {
+      lines_.Remove(origin.caller.name, origin.request_bytes);
+    } else if (!room.ok() && session->RemoveWaiting(*run)) {
+      lines_.Remove(origin.caller.name, origin.request_bytes);
+      queued = room;
+    }
+  }
+  if (queued.ok() && turn) queued = admission_.Enqueue(run);
+  if (!queued.ok()) Finish(*run, {.status = queued}, absl::ZeroDuration());
+  return queued.ok();
+}
+
 }  // namespace sandglass::server

@@ -86,49 +86,45 @@ RunRegistry::Claimed RunRegistry::Claim(const std::shared_ptr<Run>& run,
   return {Claimed::How::kNew, run, {}};
 }
 
-void RunRegistry::Finish(Run& run, const RunEnd& end) {
-  RunEnd told = end;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto by_id = by_id_.find(run.id());
-    if (by_id == by_id_.end()) return;
-    const uint64_t number = by_id->second;
-    Entry& entry = entries_.at(number);
-    if (entry.live == nullptr) return;
-    entry.summary = run.Summary();
-    entry.summary.set_state(v1::RUN_STATE_FINISHED);
-    if (end.response != nullptr) {
-      entry.summary.set_outcome(end.response->outcome());
-    }
-    entry.fingerprint = run.origin().fingerprint;
-    entry.finished = Monotonic::now();
-    entry.bytes = kEntryBytes + entry.summary.ByteSizeLong();
-    const Key key(run.origin().caller.name, run.origin().request_id);
-    // Another run may have taken over the request_id since this one was
-    // abandoned.
-    if (const auto known = by_request_id_.find(key);
-        known != by_request_id_.end() && known->second == number) {
-      if (WorthRepeating(run, end)) {
-        entry.answer = end.response;
-        entry.bytes += end.response->ByteSizeLong();
-      } else {
-        by_request_id_.erase(known);
-      }
-    }
-    finished_bytes_ += entry.bytes;
-    ++finished_count_;
-    Finished& of_caller = finished_[run.origin().caller.name];
-    of_caller.bytes += entry.bytes;
-    of_caller.numbers.push_back(number);
-    entry.live.reset();
-    Evict();
-    // The answer may have been too large to be kept.
-    const auto kept = by_request_id_.find(key);
-    told.kept = kept != by_request_id_.end() && kept->second == number;
+std::optional<RunEnd> RunRegistry::Finish(const Run& run, const RunEnd& end) {
+  absl::MutexLock lock(&mutex_);
+  const auto by_id = by_id_.find(run.id());
+  if (by_id == by_id_.end()) return std::nullopt;
+  const uint64_t number = by_id->second;
+  Entry& entry = entries_.at(number);
+  if (entry.live == nullptr) return std::nullopt;
+  entry.summary = run.Summary();
+  entry.summary.set_state(v1::RUN_STATE_FINISHED);
+  if (end.response != nullptr) {
+    entry.summary.set_outcome(end.response->outcome());
   }
-  // The listeners are told after the end is recorded, so that a client that has
-  // the answer finds the run finished.
-  run.OnEnd(told);
+  entry.fingerprint = run.origin().fingerprint;
+  entry.finished = Monotonic::now();
+  entry.bytes = kEntryBytes + entry.summary.ByteSizeLong();
+  const Key key(run.origin().caller.name, run.origin().request_id);
+  // Another run may have taken over the request_id since this one was
+  // abandoned.
+  if (const auto known = by_request_id_.find(key);
+      known != by_request_id_.end() && known->second == number) {
+    if (WorthRepeating(run, end)) {
+      entry.answer = end.response;
+      entry.bytes += end.response->ByteSizeLong();
+    } else {
+      by_request_id_.erase(known);
+    }
+  }
+  finished_bytes_ += entry.bytes;
+  ++finished_count_;
+  Finished& of_caller = finished_[run.origin().caller.name];
+  of_caller.bytes += entry.bytes;
+  of_caller.numbers.push_back(number);
+  entry.live.reset();
+  Evict();
+  // The answer may have been too large to be kept.
+  const auto kept = by_request_id_.find(key);
+  RunEnd told = end;
+  told.kept = kept != by_request_id_.end() && kept->second == number;
+  return told;
 }
 
 void RunRegistry::EvictOldestOf(FinishedByCaller::iterator caller) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,8 +56,10 @@ class RunRegistry {
   Claimed Claim(const std::shared_ptr<Run>& run, RunListener* listener)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Records a run's end, then tells its listeners.
-  void Finish(Run& run, const RunEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Records a run's end. Returns the end of which its listeners are then to be
+  // told; nothing when it was recorded before.
+  std::optional<RunEnd> Finish(const Run& run, const RunEnd& end)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Newest first. INVALID_ARGUMENT for a bad page_size or page_token.
   absl::StatusOr<v1::ListRunsResponse> List(const Caller& caller,

@@ -16,6 +16,11 @@ RunEnd Answer(v1::Outcome outcome, size_t bytes = 10) {
   return {absl::OkStatus(), std::move(response)};
 }
 
+// Records a run's end, and tells it to those who wait.
+void Finish(RunRegistry& registry, Run& run, const RunEnd& end) {
+  if (const auto told = registry.Finish(run, end)) run.OnEnd(*told);
+}
+
 RunPtr Identified(const Caller& caller, const std::string& id,
                   const std::string& fingerprint = "same") {
   return MakeRun(caller, 1 << 20, 100, id, fingerprint);
@@ -35,7 +40,7 @@ TEST_F(RegistryTest, ARepeatJoinsWhileItRunsAndGetsTheAnswerAfterwards) {
   const auto joined = registry_.Claim(Identified(User(1), "id"), &other_);
   EXPECT_EQ(joined.how, How::kJoined);
   EXPECT_EQ(joined.run, first);
-  registry_.Finish(*first, Answer(v1::OUTCOME_OK));
+  Finish(registry_, *first, Answer(v1::OUTCOME_OK));
   EXPECT_FALSE(listener_.WaitForEnd().joined);
   EXPECT_TRUE(other_.WaitForEnd().joined);
   const auto later = registry_.Claim(Identified(User(1), "id"), &other_);
@@ -49,7 +54,7 @@ TEST_F(RegistryTest, EachEndSaysWhetherItsAnswerIsKept) {
   const auto kept = [&](const RunPtr& run, const RunEnd& end) {
     RecordingListener listener;
     EXPECT_EQ(registry_.Claim(run, &listener).how, How::kNew);
-    registry_.Finish(*run, end);
+    Finish(registry_, *run, end);
     return listener.WaitForEnd().kept;
   };
   EXPECT_TRUE(kept(Identified(User(1), "id"), Answer(v1::OUTCOME_OK)));
@@ -69,7 +74,7 @@ TEST_F(RegistryTest, AnotherBodyUnderTheSameIdIsRefused) {
         registry_.Claim(Identified(User(1), "id", "different"), &other_);
     EXPECT_EQ(claimed.how, How::kEnded);
     EXPECT_EQ(claimed.end.status.code(), absl::StatusCode::kAlreadyExists);
-    registry_.Finish(*first, Answer(v1::OUTCOME_OK));
+    Finish(registry_, *first, Answer(v1::OUTCOME_OK));
   }
 }
 
@@ -87,7 +92,7 @@ TEST_F(RegistryTest, FailuresOfOursAreNotRepeated) {
   for (const RunEnd& end : ends) {
     const auto run = Identified(User(1), "id");
     EXPECT_EQ(Claim(run), How::kNew);
-    registry_.Finish(*run, end);
+    Finish(registry_, *run, end);
   }
 }
 
@@ -100,8 +105,8 @@ TEST_F(RegistryTest, AnAbandonedRunIsNotJoinedAndARepeatRunsAfresh) {
   const auto second = Identified(User(1), "id");
   EXPECT_EQ(registry_.Claim(second, &other_).how, How::kNew);
   // The old run's end must not take the id away from the new one.
-  registry_.Finish(*first, Answer(v1::OUTCOME_CANCELLED));
-  registry_.Finish(*second, Answer(v1::OUTCOME_OK));
+  Finish(registry_, *first, Answer(v1::OUTCOME_CANCELLED));
+  Finish(registry_, *second, Answer(v1::OUTCOME_OK));
   const auto third = registry_.Claim(Identified(User(1), "id"), &other_);
   EXPECT_EQ(third.how, How::kEnded);
   EXPECT_EQ(third.end.response->outcome(), v1::OUTCOME_OK);
@@ -115,7 +120,7 @@ TEST_F(RegistryTest, ARunGoesOnWhileAnotherCallWaits) {
   EXPECT_TRUE(run->Detach(&listener_));
   EXPECT_FALSE(run->abandoned());
   EXPECT_FALSE(run->cancel().reason().has_value());
-  registry_.Finish(*run, Answer(v1::OUTCOME_OK));
+  Finish(registry_, *run, Answer(v1::OUTCOME_OK));
   EXPECT_EQ(other_.ends(), 1u);
   EXPECT_EQ(listener_.ends(), 0u);
 }
@@ -126,7 +131,7 @@ TEST_F(RegistryTest, ListsNewestFirstInPages) {
     const auto run = MakeRun(User(1));
     ids.insert(ids.begin(), run->id());
     Claim(run);
-    if (i % 2 == 0) registry_.Finish(*run, Answer(v1::OUTCOME_OK));
+    if (i % 2 == 0) Finish(registry_, *run, Answer(v1::OUTCOME_OK));
   }
   v1::ListRunsRequest request;
   request.set_page_size(2);
@@ -155,7 +160,7 @@ TEST_F(RegistryTest, FiltersByStateAndLabels) {
   request.clear_labels();
   request.add_states(v1::RUN_STATE_FINISHED);
   EXPECT_EQ(registry_.List(User(1), request)->runs_size(), 0);
-  registry_.Finish(*labelled, Answer(v1::OUTCOME_TIMEOUT));
+  Finish(registry_, *labelled, Answer(v1::OUTCOME_TIMEOUT));
   const auto finished = registry_.List(User(1), request);
   ASSERT_EQ(finished->runs_size(), 1);
   EXPECT_EQ(finished->runs(0).outcome(), v1::OUTCOME_TIMEOUT);
@@ -193,7 +198,7 @@ TEST(RegistryBounds, TheOldestGoWhenCountOrBytesOrTimeAreFull) {
     for (int i = 0; i < 10; ++i) {
       const auto run = Identified(User(1), "id" + std::to_string(i));
       registry.Claim(run, &listener);
-      registry.Finish(*run, Answer(v1::OUTCOME_OK, bytes));
+      Finish(registry, *run, Answer(v1::OUTCOME_OK, bytes));
     }
   };
   RunRegistry counted(RetentionOptions{.max_runs = 3});
@@ -225,7 +230,7 @@ TEST(RegistryBounds, WhatGoesIsWhoseThatHasMost) {
       for (int i = 0; i < count; ++i) {
         const auto run = Identified(User(uid), "id" + std::to_string(i));
         registry.Claim(run, &listener);
-        registry.Finish(*run, Answer(v1::OUTCOME_OK, 10'000));
+        Finish(registry, *run, Answer(v1::OUTCOME_OK, 10'000));
       }
     };
     add(2, 3);
