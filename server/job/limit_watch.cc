@@ -6,7 +6,7 @@ namespace sandglass::server {
 namespace {
 
 // A duration as Kill::measured has it.
-uint64_t Nanoseconds(absl::Duration duration) {
+uint64_t InNanoseconds(absl::Duration duration) {
   return static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
 }
 
@@ -33,6 +33,8 @@ std::optional<policy::Kill> LimitWatch::Look(
     uint64_t written) {
   SampleIfDue(now, meter);
   if (killed_) return std::nullopt;
+  // ORDER: of several reasons the first is the verdict's. Processor time, which
+  // has to be read, comes last.
   if (asked.has_value()) return RecordKill(now, *asked);
   if (written > limits_.output_total_bytes) {
     return RecordKill(now, policy::KillReason::kOutput, written);
@@ -43,12 +45,12 @@ std::optional<policy::Kill> LimitWatch::Look(
   }
   if (now >= WallDeadline()) {
     return RecordKill(now, policy::KillReason::kWallTime,
-                      Nanoseconds(RunTime(now)));
+                      InNanoseconds(RunTime(now)));
   }
   if (now >= next_cpu_check_) {
     const absl::Duration used = meter.CpuTime();
     if (used >= limits_.cpu_time) {
-      return RecordKill(now, policy::KillReason::kCpuTime, Nanoseconds(used));
+      return RecordKill(now, policy::KillReason::kCpuTime, InNanoseconds(used));
     }
     next_cpu_check_ = NextCpuCheck(now, used);
   }

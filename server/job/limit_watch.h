@@ -83,10 +83,10 @@ class LimitWatch {
 
   // When to look again; kNever when nothing is due.
   Instant next() const;
-  // Samples the run if it is time, and returns the reason why it has to be
-  // killed now, if there is one; there is none after a kill. `asked` is the
-  // reason for which somebody outside ends it, `written` how many bytes it
-  // wrote.
+  // Samples the run if it is time. Returns the reason why it has to end now, as
+  // recorded; nullopt when there is none, or when it was returned already.
+  // `asked` is the reason for which somebody outside ends it, `written` how
+  // many bytes it wrote.
   std::optional<policy::Kill> Look(Instant now, const RunMeter& meter,
                                    std::optional<policy::KillReason> asked,
                                    uint64_t written);
