@@ -136,13 +136,11 @@ void RunningDaemon::StartPool() {
 
 void RunningDaemon::StartLanguages() {
   const Config& config = parts_.config;
+  gate_.emplace(operations_, languages_);
   host_parts_ = {
       .sandbox = parts_.sandbox.get(),
       .pool = &*pool_,
-      .prepared =
-          [this](const policy::Language& language) {
-            return languages_->Prepared(language);
-          },
+      .languages = &*gate_,
       .libraries = libraries_ ? &*libraries_ : nullptr,
       .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
       .denied = denied_ ? &*denied_ : nullptr};
@@ -174,7 +172,6 @@ void RunningDaemon::StartCompileCache() {
 }
 
 void RunningDaemon::StartSessions() {
-  gate_.emplace(operations_, *languages_);
   sessions_.emplace(
       policy_, parts_.config.sessions,
       [this](const SessionSpec& spec, const SessionOrigin& origin) {

@@ -21,11 +21,11 @@ absl::Status RunGate::MayRunBy(const policy::Profile& profile) const {
 absl::Status RunGate::Available(const policy::Language& language,
                                 const policy::Profile& profile) const {
   if (absl::Status may = MayRunBy(profile); !may.ok()) return may;
-  return languages_.Available(language, profile);
+  return languages_->Available(language, profile);
 }
 
 absl::Status RunGate::Prepared(const policy::Language& language) const {
-  return languages_.Prepared(language);
+  return languages_->Prepared(language);
 }
 
 }  // namespace sandglass::server

@@ -1,6 +1,8 @@
 #ifndef SANDGLASS_SERVER_DAEMON_RUN_GATE_H_
 #define SANDGLASS_SERVER_DAEMON_RUN_GATE_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "server/job/language_gate.h"
 #include "server/languages/languages.h"
@@ -15,8 +17,9 @@ absl::Status JailsHold(const Readiness& readiness);
 // Lets programs run in languages that work here, while jails hold.
 class RunGate final : public LanguageGate {
  public:
-  // Both outlive it.
-  RunGate(const Operations& operations, const LanguageProbe& languages)
+  // Both outlive it. `languages` may be made after it, before it is asked.
+  RunGate(const Operations& operations,
+          const std::optional<LanguageProbe>& languages)
       : operations_(operations), languages_(languages) {}
 
   // An error while a program was seen to get out of its jail.
@@ -27,7 +30,7 @@ class RunGate final : public LanguageGate {
 
  private:
   const Operations& operations_;
-  const LanguageProbe& languages_;
+  const std::optional<LanguageProbe>& languages_;
 };
 
 }  // namespace sandglass::server

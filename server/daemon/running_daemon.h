@@ -146,10 +146,10 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   std::optional<JailPool> pool_;
   std::optional<InstallRunner> install_runner_;
   std::optional<Libraries> libraries_;
+  std::optional<RunGate> gate_;      // asks languages_
   JailHostParts host_parts_;         // of every session's host
   std::optional<JobRouter> router_;  // threads that use it end before it goes
   std::optional<LanguageProbe> languages_;
-  std::optional<RunGate> gate_;
   std::optional<CompileCache> compile_cache_;
   std::optional<SessionTable> sessions_;
   std::optional<ApprovalTable> approvals_;

@@ -185,7 +185,8 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
 absl::Status JailHost::StartKernel(const Job& job, CancelToken& cancel,
                                    Kernel& kernel) {
   const SessionSpec& spec = SpecOf(job);
-  if (absl::Status prepared = parts_.prepared(*spec.language); !prepared.ok()) {
+  if (absl::Status prepared = parts_.languages->Prepared(*spec.language);
+      !prepared.ok()) {
     return prepared;
   }
   const Instant deadline = After(Now(), kSetupTimeout);

@@ -15,6 +15,7 @@
 #include "sandbox/jail/session_jail.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/base/cancel_token.h"
+#include "server/job/language_gate.h"
 #include "server/job/refused_calls.h"
 #include "server/layers/library_request.h"
 #include "server/pool/jail_pool.h"
@@ -30,8 +31,8 @@ namespace sandglass::server {
 struct JailHostParts {
   sandbox::Sandbox* sandbox = nullptr;
   JailPool* pool = nullptr;
-  // Checks that what a language's kernel is started from is there.
-  std::function<absl::Status(const policy::Language&)> prepared;
+  // Whether what a language's kernel is started from is there.
+  const LanguageGate* languages = nullptr;
   LibraryFinder* libraries = nullptr;  // null: none can be had
   // For files of forks that wait for their first use.
   std::shared_ptr<DiskBudget> fork_memory;
