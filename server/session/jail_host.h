@@ -56,15 +56,15 @@ class JailHost final : public SessionHost,
       ABSL_LOCKS_EXCLUDED(mutex_);
   void EndKernel(const std::string& context, const std::string& why) override
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(CancelToken& cancel)
-      override ABSL_LOCKS_EXCLUDED(attaching_, opening_, mutex_);
+  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(
+      CancelToken& cancel) override ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
   void ForgetFiles(const sandbox::FileAgent& agent) override
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Save() override
-      ABSL_LOCKS_EXCLUDED(saves_, keeping_, attaching_, opening_, mutex_);
-  absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(CancelToken& cancel)
-      override ABSL_LOCKS_EXCLUDED(forking_, saves_, keeping_, attaching_,
-                                   opening_, mutex_);
+      ABSL_LOCKS_EXCLUDED(saves_, keeping_, attaching_, mutex_);
+  absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(
+      CancelToken& cancel) override
+      ABSL_LOCKS_EXCLUDED(forking_, saves_, keeping_, attaching_, mutex_);
   absl::Status Freeze(bool frozen) override ABSL_LOCKS_EXCLUDED(mutex_);
   ProcessHost* processes() override { return this; }
   void End() override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -118,7 +118,10 @@ class JailHost final : public SessionHost,
   // What a run is to be like: the session's, or a guest's.
   const SessionSpec& SpecOf(const Job& job) const;
   absl::Status Attach(const FirstUse& use, CancelToken& cancel)
-      ABSL_LOCKS_EXCLUDED(attaching_, opening_, keeping_, mutex_);
+      ABSL_LOCKS_EXCLUDED(attaching_, keeping_, mutex_);
+  absl::Status AttachLocked(const FirstUse& use, CancelToken& cancel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
+          ABSL_LOCKS_EXCLUDED(keeping_, mutex_);
   absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_) ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives `start` the session's libraries, for a jail that is still to come.
@@ -127,18 +130,17 @@ class JailHost final : public SessionHost,
   // Puts the files that were kept into a jail that has just been fetched.
   absl::Status Fill(CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
-          ABSL_LOCKS_EXCLUDED(opening_, keeping_, mutex_);
+          ABSL_LOCKS_EXCLUDED(keeping_, mutex_);
   // Whether another jail can replace a dead one, as the copy has its files.
   bool CanFollow() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Releases the jail. Kernels that had a state lost it, for the reason `why`;
   // an empty `why` means that none had one.
   void Discard(const std::string& why)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_, mutex_);
-  absl::Status SaveNow()
-      ABSL_LOCKS_EXCLUDED(keeping_, attaching_, opening_, mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_, mutex_);
+  absl::Status SaveNow() ABSL_LOCKS_EXCLUDED(keeping_, attaching_, mutex_);
   absl::Status AwaitFrozen(CancelToken& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> OpenFiles(
-      CancelToken& cancel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(opening_)
+      CancelToken& cancel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> TakeJail(const Job& start,
                                                           Timings& timings);
@@ -156,7 +158,7 @@ class JailHost final : public SessionHost,
   // Does one run of a language that has no kernel: its program, in this jail.
   absl::StatusOr<JobResult> RunProgram(const Job& job, CancelToken& cancel,
                                        RunListener* listener)
-      ABSL_LOCKS_EXCLUDED(attaching_, opening_, mutex_);
+      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
   Kernel& BeginProgram(const std::string& context) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<JobResult> RunStaged(const Job& job,
                                       const std::string& directory,
@@ -204,8 +206,7 @@ class JailHost final : public SessionHost,
   // Null when the session isn't durable.
   const std::unique_ptr<DurableFiles> durable_ ABSL_PT_GUARDED_BY(keeping_);
 
-  absl::Mutex attaching_;  // one thread gets the jail, the others wait for it
-  absl::Mutex opening_;    // … or the file agent
+  absl::Mutex attaching_;  // one thread gets the jail or its file agent
   // Mutable, since even looking at the state handles what init has sent.
   mutable absl::Mutex mutex_;
   // Shared, since a thread that reads its counters may hold it a moment longer.

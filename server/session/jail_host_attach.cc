@@ -19,8 +19,11 @@ constexpr absl::Duration kAttachTimeout = absl::Seconds(15);
 
 absl::Status JailHost::Attach(const FirstUse& use, CancelToken& cancel) {
   absl::MutexLock attaching(&attaching_);
+  return AttachLocked(use, cancel);
+}
+
+absl::Status JailHost::AttachLocked(const FirstUse& use, CancelToken& cancel) {
   {
-    absl::MutexLock opening(&opening_);
     absl::MutexLock lock(&mutex_);
     if (ended_) return absl::CancelledError("the session has ended");
     if (jail_ != nullptr) Pump();
@@ -31,7 +34,6 @@ absl::Status JailHost::Attach(const FirstUse& use, CancelToken& cancel) {
     return attached;
   }
   absl::Status filled = Fill(cancel);
-  absl::MutexLock opening(&opening_);
   absl::MutexLock lock(&mutex_);
   filled_ = filled.ok();
   if (!filled.ok()) Discard("");

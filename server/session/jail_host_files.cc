@@ -39,10 +39,11 @@ absl::Status NotFilled(const absl::Status& cause) {
 
 absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::Files(
     CancelToken& cancel) {
-  if (absl::Status attached = Attach(FirstUse(), cancel); !attached.ok()) {
+  absl::MutexLock attaching(&attaching_);
+  if (absl::Status attached = AttachLocked(FirstUse(), cancel);
+      !attached.ok()) {
     return attached;
   }
-  absl::MutexLock opening(&opening_);
   {
     absl::MutexLock lock(&mutex_);
     if (files_ != nullptr && files_->alive()) return files_;
@@ -138,7 +139,6 @@ absl::Status JailHost::Fill(CancelToken& cancel) {
     if (!empty.ok()) return NotFilled(empty.status());
     if (*empty) return absl::OkStatus();
   }
-  absl::MutexLock opening(&opening_);
   const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
       OpenFiles(cancel);
   if (!agent.ok()) return agent.status();
