@@ -24,8 +24,6 @@
 namespace sandglass::server {
 namespace {
 
-constexpr int kMostEventsAtOnce = 64;
-
 constexpr char kDaemonEnded[] = "the daemon was started anew";
 // Allowed in addition, since files can have more names than there may be files.
 constexpr uint32_t kMoreNames = 10'000;
@@ -73,6 +71,9 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
                    : std::make_unique<DurableFiles>(
                          origin.copy, spec.limits.max_files + kMoreNames,
                          spec.limits.workspace_bytes)),
+      jail_(parts.denied,
+            {.language = spec.language == nullptr ? "" : spec.language->id,
+             .profile = spec.profile->name}),
       archive_(origin.archive) {
   for (const std::string& context : origin.lost_contexts) {
     Place& place = places_[context];
@@ -100,7 +101,7 @@ absl::StatusOr<JobResult> JailHost::RunCell(const Job& job, CancelToken& cancel,
   absl::StatusOr<JobResult> result =
       RunCellIn(*this, kernel, job, cancel, listener);
 
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   Place& place = places_[ContextOf(job.target)];
   place.status.runs = kernel.runs;
   place.status.state = KernelStatus::State::kIdle;
@@ -138,14 +139,14 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
   }
   Kernel* kernel = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
-    Pump();
-    if (!JailLives()) return absl::InternalError(death_);
+    absl::MutexLock lock(&jail_.mutex());
+    jail_.Pump();
+    if (!jail_.Lives()) return absl::InternalError(jail_.death());
     Place& place = places_[ContextOf(job.target)];
     place.status.context = ContextOf(job.target);
     if (place.started) {
-      const Process& process = processes_[place.kernel->process];
-      if (process.stage == Process::Stage::kRunning) {
+      const HostedJail::Process& process = jail_.process(place.kernel->process);
+      if (process.stage == HostedJail::Process::Stage::kRunning) {
         place.status.state = KernelStatus::State::kBusy;
         // The kernel came with the jail, after a kernel whose state is lost.
         if (place.kernel->fresh) {
@@ -159,25 +160,25 @@ absl::StatusOr<Kernel*> JailHost::Ready(const Job& job, CancelToken& cancel,
       if (place.why_ended.empty()) place.why_ended = place.status.last_end;
     }
     if (place.kernel != nullptr) {
-      processes_.erase(place.kernel->process);
+      jail_.ForgetProcess(place.kernel->process);
       ++place.status.restarts;
     }
     state_lost = std::exchange(place.why_ended, "");
     place.kernel = std::make_unique<Kernel>();
-    place.kernel->process = next_process_++;
+    place.kernel->process = jail_.NextProcess();
     place.status.state = KernelStatus::State::kBusy;
     place.status.runs = 0;
     kernel = place.kernel.get();
   }
   if (absl::Status spawned = StartKernel(job, cancel, *kernel); !spawned.ok()) {
     Kill(*kernel);
-    absl::MutexLock lock(&mutex_);
+    absl::MutexLock lock(&jail_.mutex());
     Place& place = places_[ContextOf(job.target)];
     place.status.state = KernelStatus::State::kDead;
     place.why_ended = std::move(state_lost);
     return spawned;
   }
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   places_[ContextOf(job.target)].started = true;
   return kernel;
 }
@@ -235,112 +236,60 @@ absl::Status JailHost::AwaitReady(Kernel& kernel, CancelToken& cancel,
       Quote({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
 }
 
-void JailHost::Pump() const {
-  for (int i = 0; i < kMostEventsAtOnce && JailLives(); ++i) {
-    absl::StatusOr<std::optional<sandbox::SessionEvent>> event =
-        jail_->NextEvent();
-    if (!event.ok()) {
-      (void)jail_->jail().KillJail();
-      return Die(std::string(event.status().message()));
-    }
-    if (!event->has_value()) return;
-    Take(**event);
-  }
-}
-
-void JailHost::Take(sandbox::SessionEvent& event) const {
-  NoteDenied(event);
-  if (TakeForCommand(event)) return;
-  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
-    Process& process = processes_[spawned->id];
-    process.spawned = std::move(*spawned);
-    process.stage = Process::Stage::kRunning;
-  } else if (const auto* failed =
-                 std::get_if<sandbox::SpawnFailedEvent>(&event)) {
-    Process& process = processes_[failed->id];
-    process.failed = *failed;
-    process.stage = Process::Stage::kFailed;
-  } else if (const auto* ended =
-                 std::get_if<sandbox::ProcessExitedEvent>(&event)) {
-    // A process that was given up may be forgotten by now.
-    if (const auto it = processes_.find(ended->id); it != processes_.end()) {
-      it->second.wait_status = ended->wait_status;
-      it->second.stage = Process::Stage::kEnded;
-    }
-  } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
-    processes_[kMainProcess].wait_status = exited->wait_status;
-    processes_[kMainProcess].stage = Process::Stage::kEnded;
-  } else if (auto* files = std::get_if<sandbox::FileChannelEvent>(&event)) {
-    files_told_ = std::move(*files);
-    --files_due_;
-  } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
-    Die(jail_->jail().SawOomKill()
-            ? "the kernel's out-of-memory killer took its jail's init"
-            : "its jail's init died");
-  }
-}
-
 KernelKeeper::Fate JailHost::Look(const Kernel& kernel) {
-  absl::MutexLock lock(&mutex_);
-  Pump();
+  absl::MutexLock lock(&jail_.mutex());
+  jail_.Pump();
   Fate fate;
-  if (jail_ == nullptr) {
+  if (jail_.get() == nullptr) {
     fate.jail_gone = true;
     return fate;
   }
-  fate.jail = &jail_->jail();
-  fate.jail_gone = !death_.empty();
-  fate.control_fd = fate.jail_gone ? -1 : jail_->jail().control_fd();
-  const Process& process = processes_[kernel.process];
-  if (process.stage == Process::Stage::kEnded) {
+  fate.jail = &jail_.get()->jail();
+  fate.jail_gone = !jail_.death().empty();
+  fate.control_fd = fate.jail_gone ? -1 : jail_.get()->jail().control_fd();
+  const HostedJail::Process& process = jail_.process(kernel.process);
+  if (process.stage == HostedJail::Process::Stage::kEnded) {
     fate.wait_status = process.wait_status;
   }
   return fate;
 }
 
 void JailHost::Signal(const Kernel& kernel) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   SignalLocked(kernel);
 }
 
 void JailHost::SignalLocked(const Kernel& kernel) {
-  if (!JailLives() || kernel.pid <= 1) return;
-  (void)jail_->SendSignal(kernel.pid, SIGINT, /*to_group=*/true);
+  if (!jail_.Lives() || kernel.pid <= 1) return;
+  (void)jail_.get()->SendSignal(kernel.pid, SIGINT, /*to_group=*/true);
 }
 
 void JailHost::Kill(const Kernel& kernel) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   KillLocked(kernel);
 }
 
 void JailHost::KillLocked(const Kernel& kernel) {
-  if (!JailLives()) return;
+  if (!jail_.Lives()) return;
   // Not every caller waits for the death, so both ways are used: the control
   // group's kill may miss a process (Jail::KillRunByPid).
   if (kernel.kill.valid()) {
     (void)sandbox::KillGroup(kernel.kill);
-    (void)jail_->KillByPid(kernel.process);
+    (void)jail_.get()->KillByPid(kernel.process);
   } else if (kernel.pid > 1) {
-    (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
-    (void)jail_->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
-  } else if (processes_[kernel.process].stage != Process::Stage::kFailed) {
+    (void)jail_.get()->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
+    (void)jail_.get()->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
+  } else if (jail_.process(kernel.process).stage !=
+             HostedJail::Process::Stage::kFailed) {
     // The process never said who it is. (One that failed to start never
     // existed, and other processes in the jail don't end by it.)
-    (void)jail_->jail().KillRun();
-    (void)jail_->jail().KillRunByPid();
+    (void)jail_.get()->jail().KillRun();
+    (void)jail_.get()->jail().KillRunByPid();
   }
 }
 
-void JailHost::EndJail(const std::string& why) {
-  absl::MutexLock lock(&mutex_);
-  if (!JailLives()) return;
-  // If that doesn't reach init either, the jail ends when it is released.
-  (void)jail_->jail().KillJail();
-  Die(why);
-}
-
 bool JailHost::Interrupt(const std::string& context) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   const auto it = places_.find(context);
   if (it == places_.end() || !it->second.started ||
       it->second.status.state != KernelStatus::State::kBusy) {
@@ -351,7 +300,7 @@ bool JailHost::Interrupt(const std::string& context) {
 }
 
 void JailHost::EndKernel(const std::string& context, const std::string& why) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   const auto it = places_.find(context);
   if (it == places_.end() || !it->second.started) return;
   Place& place = it->second;
@@ -365,57 +314,39 @@ void JailHost::EndKernel(const std::string& context, const std::string& why) {
   place.status.last_end = why;
 }
 
-absl::Status JailHost::Freeze(bool frozen) {
-  absl::MutexLock lock(&mutex_);
-  if (!JailLives() || frozen == frozen_) return absl::OkStatus();
-  if (absl::Status done = jail_->Freeze(frozen); !done.ok()) return done;
-  frozen_ = frozen;
-  TellCommands([&] { return JailFroze{frozen}; });
-  return absl::OkStatus();
-}
+absl::Status JailHost::Freeze(bool frozen) { return jail_.Freeze(frozen); }
 
 void JailHost::End() {
   ending_.Cancel(policy::KillReason::kCancelled);
-  absl::MutexLock lock(&mutex_);
-  ended_ = true;
-  if (jail_ == nullptr) return;
-  (void)jail_->jail().KillJail();
-  // Others may still hold the session, but they don't keep its libraries in
-  // use.
-  jail_->jail().Hold(nullptr);
+  jail_.End();
 }
 
 std::vector<KernelStatus> JailHost::Kernels() const {
-  absl::MutexLock lock(&mutex_);
-  Pump();
+  absl::MutexLock lock(&jail_.mutex());
+  jail_.Pump();
   std::vector<KernelStatus> kernels;
   for (const auto& [context, place] : places_) {
     kernels.push_back(place.status);
-    if (place.started &&
-        processes_[place.kernel->process].stage == Process::Stage::kEnded) {
+    if (place.started && jail_.process(place.kernel->process).stage ==
+                             HostedJail::Process::Stage::kEnded) {
       kernels.back().state = KernelStatus::State::kDead;
     }
   }
   return kernels;
 }
 
-uint64_t JailHost::MemoryBytes() const {
-  absl::MutexLock lock(&mutex_);
-  if (!JailLives()) return 0;
-  const sandbox::MemorySample sample = jail_->jail().SampleMemory();
-  return sample.anonymous_bytes + sample.shared_bytes;
-}
+uint64_t JailHost::MemoryBytes() const { return jail_.MemoryBytes(); }
 
 std::string JailHost::LayerId() const {
-  absl::MutexLock lock(&mutex_);
-  return libraries_ && JailLives() ? libraries_->layer_id : "";
+  absl::MutexLock lock(&jail_.mutex());
+  return libraries_ && jail_.Lives() ? libraries_->layer_id : "";
 }
 
 std::string JailHost::Death() const {
-  absl::MutexLock lock(&mutex_);
-  Pump();
+  absl::MutexLock lock(&jail_.mutex());
+  jail_.Pump();
   // After that, the next use gets another jail.
-  return durable_ == nullptr ? death_ : "";
+  return durable_ == nullptr ? jail_.death() : "";
 }
 
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,

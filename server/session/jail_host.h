@@ -21,6 +21,7 @@
 #include "server/pool/jail_pool.h"
 #include "server/session/durable_files.h"
 #include "server/session/file_archive.h"
+#include "server/session/hosted_jail.h"
 #include "server/session/kernel.h"
 #include "server/session/process_host.h"
 #include "server/session/session_copy.h"
@@ -53,52 +54,49 @@ class JailHost final : public SessionHost,
   absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
                                     RunListener* listener) override;
   bool Interrupt(const std::string& context) override
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void EndKernel(const std::string& context, const std::string& why) override
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(
-      CancelToken& cancel) override ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(CancelToken& cancel)
+      override ABSL_LOCKS_EXCLUDED(attaching_, jail_.mutex());
   void ForgetFiles(const sandbox::FileAgent& agent) override
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::Status Save() override
-      ABSL_LOCKS_EXCLUDED(saves_, keeping_, attaching_, mutex_);
-  absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(
-      CancelToken& cancel) override
-      ABSL_LOCKS_EXCLUDED(forking_, saves_, keeping_, attaching_, mutex_);
-  absl::Status Freeze(bool frozen) override ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(saves_, keeping_, attaching_, jail_.mutex());
+  absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(CancelToken& cancel)
+      override ABSL_LOCKS_EXCLUDED(jail_.forking(), saves_, keeping_,
+                                   attaching_, jail_.mutex());
+  absl::Status Freeze(bool frozen) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   ProcessHost* processes() override { return this; }
-  void End() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void End() override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   std::vector<KernelStatus> Kernels() const override
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  uint64_t MemoryBytes() const override ABSL_LOCKS_EXCLUDED(mutex_);
-  std::string LayerId() const override ABSL_LOCKS_EXCLUDED(mutex_);
-  std::string Death() const override ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  uint64_t MemoryBytes() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  std::string LayerId() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  std::string Death() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
 
   // These are for the run that is going on in a kernel.
-  Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void EndJail(const std::string& why) override ABSL_LOCKS_EXCLUDED(mutex_);
+  Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void EndJail(const std::string& why) override { jail_.EndJail(why); }
 
   // These are for commands.
   absl::Status Attach(CancelToken& cancel) override
-      ABSL_LOCKS_EXCLUDED(forking_, attaching_, mutex_);
-  bool IsAttached() const override ABSL_LOCKS_EXCLUDED(mutex_);
-  os::Fd NewsFd() const override ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.forking(), attaching_, jail_.mutex());
+  bool IsAttached() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  os::Fd NewsFd() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::Status StartProcess(const sandbox::ProcessSpec& spec,
                             TakeProcessNews take) override
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void TakeNews() override ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void TakeNews() override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void SignalProcess(pid_t pid, int signal, bool to_group) override
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void KillProcess(uint64_t id) override ABSL_LOCKS_EXCLUDED(mutex_);
-  JailFacts Facts() const override ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void KillProcess(uint64_t id) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  JailFacts Facts() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   policy::UnchargedMemory ReadUncharged() const override;
 
  private:
-  // The number of the jail's own program, which is a zygote's child.
-  static constexpr uint64_t kMainProcess = 0;
-
   // A kernel's state, for all threads; the Kernel itself belongs to its run.
   struct Place {
     std::unique_ptr<Kernel> kernel;  // set since the first start
@@ -118,82 +116,71 @@ class JailHost final : public SessionHost,
   // What a run is to be like: the session's, or a guest's.
   const SessionSpec& SpecOf(const Job& job) const;
   absl::Status Attach(const FirstUse& use, CancelToken& cancel)
-      ABSL_LOCKS_EXCLUDED(attaching_, keeping_, mutex_);
+      ABSL_LOCKS_EXCLUDED(attaching_, keeping_, jail_.mutex());
   absl::Status AttachLocked(const FirstUse& use, CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
-          ABSL_LOCKS_EXCLUDED(keeping_, mutex_);
+          ABSL_LOCKS_EXCLUDED(keeping_, jail_.mutex());
   absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_) ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
+          ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Gives `start` the session's libraries, for a jail that is still to come.
   absl::Status TakeLibraries(const FirstUse& use, CancelToken& cancel,
-                             Job& start) ABSL_LOCKS_EXCLUDED(mutex_);
+                             Job& start) ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Puts the files that were kept into a jail that has just been fetched.
   absl::Status Fill(CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
-          ABSL_LOCKS_EXCLUDED(keeping_, mutex_);
+          ABSL_LOCKS_EXCLUDED(keeping_, jail_.mutex());
   // Whether another jail can replace a dead one, as the copy has its files.
-  bool CanFollow() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool CanFollow() const ABSL_SHARED_LOCKS_REQUIRED(jail_.mutex());
   // Releases the jail. Kernels that had a state lost it, for the reason `why`;
   // an empty `why` means that none had one.
   void Discard(const std::string& why)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_, mutex_);
-  absl::Status SaveNow() ABSL_LOCKS_EXCLUDED(keeping_, attaching_, mutex_);
-  absl::Status AwaitFrozen(CancelToken& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_, jail_.mutex());
+  absl::Status SaveNow()
+      ABSL_LOCKS_EXCLUDED(keeping_, attaching_, jail_.mutex());
+  absl::Status AwaitFrozen(CancelToken& cancel)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> OpenFiles(
       CancelToken& cancel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> TakeJail(const Job& start,
                                                           Timings& timings);
   // Returns the context's kernel, which is started if there is none.
   // `state_lost` gets the reason why the one before it ended.
   absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,
                                 RunListener* listener, std::string& state_lost)
-      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
+      ABSL_LOCKS_EXCLUDED(attaching_, jail_.mutex());
   absl::Status StartKernel(const Job& job, CancelToken& cancel, Kernel& kernel)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Asks for a process with the kernel's number and waits for its start.
   absl::Status Spawn(const sandbox::ProcessSpec& spec, CancelToken& cancel,
                      int64_t deadline, Kernel& kernel)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Does one run of a language that has no kernel: its program, in this jail.
   absl::StatusOr<JobResult> RunProgram(const Job& job, CancelToken& cancel,
                                        RunListener* listener)
-      ABSL_LOCKS_EXCLUDED(attaching_, mutex_);
-  Kernel& BeginProgram(const std::string& context) ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_LOCKS_EXCLUDED(attaching_, jail_.mutex());
+  Kernel& BeginProgram(const std::string& context)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::StatusOr<JobResult> RunStaged(const Job& job,
                                       const std::string& directory,
                                       sandbox::FileAgent& files, Kernel& kernel,
                                       CancelToken& cancel,
                                       RunListener* listener)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  void SignalLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void KillLocked(const Kernel& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void SignalLocked(const Kernel& kernel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(jail_.mutex());
+  void KillLocked(const Kernel& kernel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(jail_.mutex());
   // Waits until the kernel that init started says that it is ready. Its start
   // doesn't count as a cell's time.
   static absl::Status AwaitReady(Kernel& kernel, CancelToken& cancel,
                                  int64_t deadline);
-  // Handles the events that init has sent.
-  void Pump() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Notes the refused calls of a process that has ended.
-  void NoteDenied(const sandbox::SessionEvent& event) const;
-  void Take(sandbox::SessionEvent& event) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns true when the event is about a command's process, and passes it on.
-  bool TakeForCommand(sandbox::SessionEvent& event) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TellCommands(const std::function<ProcessNews()>& news) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Die(std::string how) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool JailLives() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return jail_ != nullptr && death_.empty();
-  }
 
   const JailHostParts parts_;
   const SessionSpec spec_;
   const JailLayer layer_;  // the one it was made with, or else without an id
 
-  // Held so that init is asked for nothing while a fork stops all processes.
-  absl::Mutex forking_;
   // Of several threads in Save at the same time, one does the work for all.
   absl::Mutex saves_;
   absl::CondVar save_over_;
@@ -206,38 +193,17 @@ class JailHost final : public SessionHost,
   // Null when the session isn't durable.
   const std::unique_ptr<DurableFiles> durable_ ABSL_PT_GUARDED_BY(keeping_);
 
-  absl::Mutex attaching_;  // one thread gets the jail or its file agent
   // Mutable, since even looking at the state handles what init has sent.
-  mutable absl::Mutex mutex_;
-  // Shared, since a thread that reads its counters may hold it a moment longer.
-  mutable std::shared_ptr<sandbox::SessionJail> jail_ ABSL_GUARDED_BY(mutex_);
-  mutable std::string death_ ABSL_GUARDED_BY(mutex_);
-  // Whether the files that were kept of the session are in the jail.
-  bool filled_ ABSL_GUARDED_BY(mutex_) = false;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t next_process_ ABSL_GUARDED_BY(mutex_) = 1;
+  mutable HostedJail jail_;
+
+  absl::Mutex attaching_;  // one thread gets the jail or its file agent
   // By context; includes kernels whose process was only asked for so far.
-  mutable std::map<std::string, Place> places_ ABSL_GUARDED_BY(mutex_);
-  // How far each process got, and how it ended.
-  struct Process {
-    enum class Stage { kAsked, kFailed, kRunning, kEnded };
-    Stage stage = Stage::kAsked;
-    int wait_status = 0;
-    sandbox::SpawnedEvent spawned;
-    sandbox::SpawnFailedEvent failed;
-  };
-  mutable std::map<uint64_t, Process> processes_ ABSL_GUARDED_BY(mutex_);
-  // By process: the receivers of news about commands' processes.
-  mutable std::map<uint64_t, TakeProcessNews> commands_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<sandbox::FileAgent> files_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Place> places_ ABSL_GUARDED_BY(jail_.mutex());
+  std::shared_ptr<sandbox::FileAgent> files_ ABSL_GUARDED_BY(jail_.mutex());
   // The libraries in the jail, as the next cell's answer reports them.
-  std::optional<UsedLibraries> libraries_ ABSL_GUARDED_BY(mutex_);
+  std::optional<UsedLibraries> libraries_ ABSL_GUARDED_BY(jail_.mutex());
   // The files with which a fork's child begins, until it has got them.
-  std::shared_ptr<const FileArchive> archive_ ABSL_GUARDED_BY(mutex_);
-  // How many file agents init still has to give us, and its last answer.
-  mutable int files_due_ ABSL_GUARDED_BY(mutex_) = 0;
-  mutable sandbox::FileChannelEvent files_told_ ABSL_GUARDED_BY(mutex_) = {};
+  std::shared_ptr<const FileArchive> archive_ ABSL_GUARDED_BY(jail_.mutex());
 };
 
 // Does one run that wants rich results and has no session: the host of a

@@ -24,18 +24,20 @@ absl::Status JailHost::Attach(const FirstUse& use, CancelToken& cancel) {
 
 absl::Status JailHost::AttachLocked(const FirstUse& use, CancelToken& cancel) {
   {
-    absl::MutexLock lock(&mutex_);
-    if (ended_) return absl::CancelledError("the session has ended");
-    if (jail_ != nullptr) Pump();
-    if (jail_ != nullptr && !CanFollow()) return absl::OkStatus();
-    if (jail_ != nullptr) Discard(absl::StrCat("its jail ended: ", death_));
+    absl::MutexLock lock(&jail_.mutex());
+    if (jail_.ended()) return absl::CancelledError("the session has ended");
+    if (jail_.get() != nullptr) jail_.Pump();
+    if (jail_.get() != nullptr && !CanFollow()) return absl::OkStatus();
+    if (jail_.get() != nullptr) {
+      Discard(absl::StrCat("its jail ended: ", jail_.death()));
+    }
   }
   if (absl::Status attached = AttachNew(use, cancel); !attached.ok()) {
     return attached;
   }
   absl::Status filled = Fill(cancel);
-  absl::MutexLock lock(&mutex_);
-  filled_ = filled.ok();
+  absl::MutexLock lock(&jail_.mutex());
+  jail_.SetFilled(filled.ok());
   if (!filled.ok()) Discard("");
   return filled;
 }
@@ -60,7 +62,7 @@ absl::Status JailHost::TakeLibraries(const FirstUse& use, CancelToken& cancel,
   if (use.guest == nullptr && !start.zygote.empty() && !found->zygote.empty()) {
     start.zygote = found->zygote;
   }
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   libraries_ = Used(*spec_.libraries, *found);
   return absl::OkStatus();
 }
@@ -85,21 +87,22 @@ absl::Status JailHost::AttachNew(const FirstUse& use, CancelToken& cancel) {
       TakeJail(start, timings);
   if (!jail.ok()) return jail.status();
   const bool has_kernel = (*jail)->has_runner();
-  absl::MutexLock lock(&mutex_);
-  if (ended_) return absl::CancelledError("the session has ended");
-  jail_ = std::make_shared<sandbox::SessionJail>(*std::move(jail));
+  absl::MutexLock lock(&jail_.mutex());
+  if (jail_.ended()) return absl::CancelledError("the session has ended");
+  jail_.Put(*std::move(jail));
   if (!has_kernel) return absl::OkStatus();
   Place& place = places_[use.context];
   place.kernel = std::make_unique<Kernel>();
-  place.kernel->process = kMainProcess;
-  place.kernel->in = std::move(jail_->jail().stdin_fd());
-  place.kernel->out = std::move(jail_->jail().stdout_fd());
-  place.kernel->err = std::move(jail_->jail().stderr_fd());
-  place.kernel->events = jail_->TakeReport();
+  place.kernel->process = HostedJail::kMainProcess;
+  place.kernel->in = std::move(jail_.get()->jail().stdin_fd());
+  place.kernel->out = std::move(jail_.get()->jail().stdout_fd());
+  place.kernel->err = std::move(jail_.get()->jail().stderr_fd());
+  place.kernel->events = jail_.get()->TakeReport();
   place.kernel->timings = std::move(timings);
   place.status.context = use.context;
   place.started = true;
-  processes_[kMainProcess].stage = Process::Stage::kRunning;
+  jail_.process(HostedJail::kMainProcess).stage =
+      HostedJail::Process::Stage::kRunning;
   return absl::OkStatus();
 }
 

@@ -45,7 +45,7 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::Files(
     return attached;
   }
   {
-    absl::MutexLock lock(&mutex_);
+    absl::MutexLock lock(&jail_.mutex());
     if (files_ != nullptr && files_->alive()) return files_;
   }
   return OpenFiles(cancel);
@@ -58,27 +58,26 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
   while (true) {
     int control = -1;
     {
-      absl::MutexLock lock(&mutex_);
-      Pump();
-      if (ended_) return absl::CancelledError("the session has ended");
-      if (!JailLives()) return absl::InternalError(death_);
+      absl::MutexLock lock(&jail_.mutex());
+      jail_.Pump();
+      if (jail_.ended()) return absl::CancelledError("the session has ended");
+      if (!jail_.Lives()) return absl::InternalError(jail_.death());
       // The answer for which an earlier call didn't wait comes first.
-      if (!asked && files_due_ == 0) {
-        if (absl::Status sent = jail_->OpenFiles(); !sent.ok()) return sent;
-        ++files_due_;
+      if (!asked && jail_.files_due() == 0) {
+        if (absl::Status sent = jail_.OpenFiles(); !sent.ok()) return sent;
         asked = true;
-      } else if (asked && files_due_ == 0) {
-        if (!files_told_.socket.valid()) {
+      } else if (asked && jail_.files_due() == 0) {
+        if (!jail_.files_told().socket.valid()) {
           return absl::ResourceExhaustedError(
               absl::StrCat("the jail has no room for a process that works on "
                            "its files: ",
-                           os::ErrorText(files_told_.error)));
+                           os::ErrorText(jail_.files_told().error)));
         }
-        files_ =
-            std::make_shared<sandbox::FileAgent>(std::move(files_told_.socket));
+        files_ = std::make_shared<sandbox::FileAgent>(
+            std::move(jail_.files_told().socket));
         return files_;
       }
-      control = jail_->jail().control_fd();
+      control = jail_.get()->jail().control_fd();
     }
     if (cancel.reason().has_value()) return absl::CancelledError("cancelled");
     if (Now() >= deadline) {
@@ -90,7 +89,7 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
 }
 
 bool JailHost::CanFollow() const {
-  if (durable_ == nullptr || death_.empty()) return false;
+  if (durable_ == nullptr || jail_.death().empty()) return false;
   // A run that is going on may still need the jail, so the jail must stay.
   return std::none_of(places_.begin(), places_.end(), [](const auto& entry) {
     return entry.second.status.state == KernelStatus::State::kBusy;
@@ -98,15 +97,8 @@ bool JailHost::CanFollow() const {
 }
 
 void JailHost::Discard(const std::string& why) {
-  (void)jail_->jail().KillJail();
-  jail_.reset();
-  death_.clear();
-  filled_ = false;
-  frozen_ = false;
+  jail_.Discard();
   files_.reset();
-  files_due_ = 0;
-  files_told_ = {};
-  processes_.clear();
   for (auto it = places_.begin(); it != places_.end();) {
     Place& place = it->second;
     const bool had = place.kernel != nullptr;
@@ -129,7 +121,7 @@ void JailHost::Discard(const std::string& why) {
 absl::Status JailHost::Fill(CancelToken& cancel) {
   std::shared_ptr<const FileArchive> archive;
   {
-    absl::MutexLock lock(&mutex_);
+    absl::MutexLock lock(&jail_.mutex());
     archive = archive_;
   }
   if (durable_ == nullptr && archive == nullptr) return absl::OkStatus();
@@ -152,7 +144,7 @@ absl::Status JailHost::Fill(CancelToken& cancel) {
   if (absl::Status done = archive->Unpack(**agent, limits); !done.ok()) {
     return NotFilled(done);
   }
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   archive_.reset();
   return absl::OkStatus();
 }
@@ -160,9 +152,9 @@ absl::Status JailHost::Fill(CancelToken& cancel) {
 absl::Status JailHost::Save() {
   if (durable_ == nullptr) return absl::OkStatus();
   {
-    absl::MutexLock lock(&mutex_);
+    absl::MutexLock lock(&jail_.mutex());
     // Nothing has happened since the copy was read or made.
-    if (jail_ == nullptr) return absl::OkStatus();
+    if (jail_.get() == nullptr) return absl::OkStatus();
   }
   saves_.Lock();
   // A saving that began before this call may have missed what this call is for.
@@ -193,9 +185,9 @@ absl::Status JailHost::SaveNow() {
   // or not.
   for (int tries = 0; tries < 2; ++tries) {
     {
-      absl::MutexLock lock(&mutex_);
-      Pump();
-      if (!JailLives()) {
+      absl::MutexLock lock(&jail_.mutex());
+      jail_.Pump();
+      if (!jail_.Lives()) {
         return absl::UnavailableError(
             "its jail ended; they are as they were saved last");
       }
@@ -217,11 +209,11 @@ absl::Status JailHost::SaveNow() {
 
 absl::StatusOr<std::shared_ptr<const FileArchive>> JailHost::Fork(
     CancelToken& cancel) {
-  absl::MutexLock forking(&forking_);
+  absl::MutexLock forking(&jail_.forking());
   {
-    absl::MutexLock lock(&mutex_);
+    absl::MutexLock lock(&jail_.mutex());
     // The jail was never used: its files are those that it begins with.
-    if (jail_ == nullptr) return archive_;
+    if (jail_.get() == nullptr) return archive_;
   }
   // Get the agent before all processes are stopped: init may wait for one of
   // them.
@@ -247,10 +239,12 @@ absl::Status JailHost::AwaitFrozen(CancelToken& cancel) {
   const Instant deadline = After(Now(), kFreezeTimeout);
   while (true) {
     {
-      absl::MutexLock lock(&mutex_);
-      Pump();
-      if (!JailLives()) return RunFailed(absl::UnavailableError(death_));
-      if (jail_->IsFrozen()) return absl::OkStatus();
+      absl::MutexLock lock(&jail_.mutex());
+      jail_.Pump();
+      if (!jail_.Lives()) {
+        return RunFailed(absl::UnavailableError(jail_.death()));
+      }
+      if (jail_.get()->IsFrozen()) return absl::OkStatus();
     }
     if (cancel.reason().has_value()) return CallerGone();
     if (Now() >= deadline) {
@@ -262,7 +256,7 @@ absl::Status JailHost::AwaitFrozen(CancelToken& cancel) {
 }
 
 void JailHost::ForgetFiles(const sandbox::FileAgent& agent) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   if (files_.get() == &agent) files_.reset();
 }
 

@@ -78,11 +78,11 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
       RunStaged(job, directory, **files, program, cancel, listener);
   (void)(*files)->Remove(directory, sandbox::FileAgent::Depth::kRecursive, {});
 
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   Place& place = places_[ContextOf(job.target)];
   // One that never started left nothing to kill.
   if (!result.ok() && program.pid > 1) KillLocked(program);
-  processes_.erase(program.process);
+  jail_.ForgetProcess(program.process);
   place.started = false;
   place.why_ended.clear();
   place.kernel.reset();
@@ -94,11 +94,11 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
 }
 
 Kernel& JailHost::BeginProgram(const std::string& context) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&jail_.mutex());
   Place& place = places_[context];
   place.kernel = std::make_unique<Kernel>();
   place.kernel->is_program = true;
-  place.kernel->process = next_process_++;
+  place.kernel->process = jail_.NextProcess();
   place.kernel->runs = place.status.runs;
   place.status.context = context;
   place.status.state = KernelStatus::State::kBusy;
@@ -133,7 +133,7 @@ absl::StatusOr<JobResult> JailHost::RunStaged(
     return spawned;
   }
   {
-    absl::MutexLock lock(&mutex_);
+    absl::MutexLock lock(&jail_.mutex());
     places_[ContextOf(job.target)].started = true;
   }
   const Instant started = Now();
