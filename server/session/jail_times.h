@@ -1,11 +1,11 @@
-#ifndef SANDGLASS_SERVER_SESSION_JAIL_HOST_TIMES_H_
-#define SANDGLASS_SERVER_SESSION_JAIL_HOST_TIMES_H_
+#ifndef SANDGLASS_SERVER_SESSION_JAIL_TIMES_H_
+#define SANDGLASS_SERVER_SESSION_JAIL_TIMES_H_
 
 #include "absl/time/time.h"
 
 namespace sandglass::server {
 
-// Times of JailHost, whose parts are in several files.
+// Times that several of JailHost's parts share.
 
 // How long a jail may take until it is set up, and a program until it starts.
 inline constexpr absl::Duration kSetupTimeout = absl::Seconds(15);
@@ -16,4 +16,4 @@ inline constexpr absl::Duration kNoCpuLimit = absl::Hours(24 * 365);
 
 }  // namespace sandglass::server
 
-#endif  // SANDGLASS_SERVER_SESSION_JAIL_HOST_TIMES_H_
+#endif  // SANDGLASS_SERVER_SESSION_JAIL_TIMES_H_

@@ -8,8 +8,8 @@
 #include "server/base/strings.h"
 #include "server/session/cell_run.h"
 #include "server/session/file_status.h"
-#include "server/session/jail_host.h"
-#include "server/session/jail_host_times.h"
+#include "server/session/jail_kernels.h"
+#include "server/session/jail_times.h"
 
 namespace sandglass::server {
 namespace {
@@ -63,11 +63,12 @@ absl::Status Stage(const std::vector<Job::File>& program,
 
 }  // namespace
 
-absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
-                                               CancelToken& cancel,
-                                               RunListener* listener) {
+absl::StatusOr<JobResult> JailKernels::RunProgram(const Job& job,
+                                                  CancelToken& cancel,
+                                                  RunListener* listener) {
   const Instant began = Now();
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files = Files(cancel);
+  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files =
+      files_.Agent(cancel);
   if (!files.ok()) return files.status();
   Kernel& program = BeginProgram(ContextOf(job.target));
   const Instant acquired = Now();
@@ -93,7 +94,7 @@ absl::StatusOr<JobResult> JailHost::RunProgram(const Job& job,
   return result;
 }
 
-Kernel& JailHost::BeginProgram(const std::string& context) {
+Kernel& JailKernels::BeginProgram(const std::string& context) {
   absl::MutexLock lock(&jail_.mutex());
   Place& place = places_[context];
   place.kernel = std::make_unique<Kernel>();
@@ -105,7 +106,7 @@ Kernel& JailHost::BeginProgram(const std::string& context) {
   return *place.kernel;
 }
 
-absl::StatusOr<JobResult> JailHost::RunStaged(
+absl::StatusOr<JobResult> JailKernels::RunStaged(
     const Job& job, const std::string& directory, sandbox::FileAgent& files,
     Kernel& program, CancelToken& cancel, RunListener* listener) {
   const Instant began = Now();

@@ -1,4 +1,5 @@
-// How a session gets its jail.
+#include "server/session/jail_attachment.h"
+
 #include <memory>
 #include <utility>
 
@@ -7,8 +8,7 @@
 #include "server/job/await_event.h"
 #include "server/job/jail_source.h"
 #include "server/job/job_builder.h"
-#include "server/session/jail_host.h"
-#include "server/session/jail_host_times.h"
+#include "server/session/jail_times.h"
 
 namespace sandglass::server {
 namespace {
@@ -17,12 +17,13 @@ constexpr absl::Duration kAttachTimeout = absl::Seconds(15);
 
 }  // namespace
 
-absl::Status JailHost::Attach(const FirstUse& use, CancelToken& cancel) {
+absl::Status JailAttachment::Attach(const FirstUse& use, CancelToken& cancel) {
   absl::MutexLock attaching(&attaching_);
   return AttachLocked(use, cancel);
 }
 
-absl::Status JailHost::AttachLocked(const FirstUse& use, CancelToken& cancel) {
+absl::Status JailAttachment::AttachLocked(const FirstUse& use,
+                                          CancelToken& cancel) {
   {
     absl::MutexLock lock(&jail_.mutex());
     if (jail_.ended()) return absl::CancelledError("the session has ended");
@@ -35,23 +36,32 @@ absl::Status JailHost::AttachLocked(const FirstUse& use, CancelToken& cancel) {
   if (absl::Status attached = AttachNew(use, cancel); !attached.ok()) {
     return attached;
   }
-  absl::Status filled = Fill(cancel);
+  absl::Status filled = contents_.Fill(cancel);
   absl::MutexLock lock(&jail_.mutex());
   jail_.SetFilled(filled.ok());
   if (!filled.ok()) Discard("");
   return filled;
 }
 
-absl::Status JailHost::TakeLibraries(const FirstUse& use, CancelToken& cancel,
-                                     Job& start) {
+bool JailAttachment::CanFollow() const {
+  return replaceable_ && !jail_.death().empty() && !contents_.IsInUse();
+}
+
+void JailAttachment::Discard(const std::string& why) {
+  jail_.Discard();
+  contents_.Lose(why);
+}
+
+absl::Status JailAttachment::TakeLibraries(const FirstUse& use,
+                                           CancelToken& cancel, Job& start) {
   if (!layer_.id.empty() || !spec_.libraries) {
     start.layer = layer_;
     return absl::OkStatus();
   }
-  if (parts_.libraries == nullptr) {
+  if (sources_.libraries == nullptr) {
     return LibrariesUnavailable("this daemon installs no libraries");
   }
-  absl::StatusOr<FoundLibraries> found = parts_.libraries->Get(
+  absl::StatusOr<FoundLibraries> found = sources_.libraries->Get(
       *spec_.libraries,
       [&use](std::string_view line) {
         if (use.listener != nullptr) use.listener->OnLibraryProgress(line);
@@ -67,7 +77,8 @@ absl::Status JailHost::TakeLibraries(const FirstUse& use, CancelToken& cancel,
   return absl::OkStatus();
 }
 
-absl::Status JailHost::AttachNew(const FirstUse& use, CancelToken& cancel) {
+absl::Status JailAttachment::AttachNew(const FirstUse& use,
+                                       CancelToken& cancel) {
   if (cancel.reason().has_value()) {
     return absl::CancelledError("cancelled before the program started");
   }
@@ -90,27 +101,15 @@ absl::Status JailHost::AttachNew(const FirstUse& use, CancelToken& cancel) {
   absl::MutexLock lock(&jail_.mutex());
   if (jail_.ended()) return absl::CancelledError("the session has ended");
   jail_.Put(*std::move(jail));
-  if (!has_kernel) return absl::OkStatus();
-  Place& place = places_[use.context];
-  place.kernel = std::make_unique<Kernel>();
-  place.kernel->process = HostedJail::kMainProcess;
-  place.kernel->in = std::move(jail_.get()->jail().stdin_fd());
-  place.kernel->out = std::move(jail_.get()->jail().stdout_fd());
-  place.kernel->err = std::move(jail_.get()->jail().stderr_fd());
-  place.kernel->events = jail_.get()->TakeReport();
-  place.kernel->timings = std::move(timings);
-  place.status.context = use.context;
-  place.started = true;
-  jail_.process(HostedJail::kMainProcess).stage =
-      HostedJail::Process::Stage::kRunning;
+  if (has_kernel) contents_.TakeKernel(use.context, std::move(timings));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailHost::TakeJail(
+absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailAttachment::TakeJail(
     const Job& start, Timings& timings) {
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(kAttachTimeout);
-  JailSource source(*parts_.sandbox, *parts_.pool, start);
+  JailSource source(sources_.sandbox, sources_.pool, start);
   while (true) {
     absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail = source.Next();
     if (!jail.ok()) return jail.status();
@@ -136,6 +135,28 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailHost::TakeJail(
     // A jail that was made in advance may die just when it is handed out.
     if (!absl::IsUnavailable(ready) || !source.warm()) return ready;
   }
+}
+
+std::string JailAttachment::Death() const {
+  absl::MutexLock lock(&jail_.mutex());
+  jail_.Pump();
+  // After that, the next use gets another jail.
+  return replaceable_ ? "" : jail_.death();
+}
+
+std::string JailAttachment::LayerId() const {
+  absl::MutexLock lock(&jail_.mutex());
+  return libraries_ && jail_.Lives() ? libraries_->layer_id : "";
+}
+
+std::optional<UsedLibraries> JailAttachment::ReportLibraries() {
+  absl::MutexLock lock(&jail_.mutex());
+  std::optional<UsedLibraries> report = libraries_;
+  if (libraries_) {
+    libraries_->installed = false;
+    libraries_->wait = absl::ZeroDuration();
+  }
+  return report;
 }
 
 }  // namespace sandglass::server

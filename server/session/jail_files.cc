@@ -1,4 +1,5 @@
-// A session's file agent.
+#include "server/session/jail_files.h"
+
 #include <poll.h>
 
 #include <algorithm>
@@ -11,8 +12,7 @@
 #include "server/base/errors.h"
 #include "server/base/monotonic.h"
 #include "server/base/poll_until.h"
-#include "server/session/jail_host.h"
-#include "server/session/jail_host_times.h"
+#include "server/session/jail_times.h"
 
 namespace sandglass::server {
 namespace {
@@ -37,21 +37,21 @@ absl::Status NotFilled(const absl::Status& cause) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::Files(
+absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::Agent(
     CancelToken& cancel) {
-  absl::MutexLock attaching(&attaching_);
-  if (absl::Status attached = AttachLocked(FirstUse(), cancel);
+  absl::MutexLock attaching(&attachment_.attaching());
+  if (absl::Status attached = attachment_.AttachLocked(FirstUse(), cancel);
       !attached.ok()) {
     return attached;
   }
   {
     absl::MutexLock lock(&jail_.mutex());
-    if (files_ != nullptr && files_->alive()) return files_;
+    if (agent_ != nullptr && agent_->alive()) return agent_;
   }
-  return OpenFiles(cancel);
+  return OpenAgent(cancel);
 }
 
-absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
+absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::OpenAgent(
     CancelToken& cancel) {
   const Instant deadline = After(Now(), kSetupTimeout);
   bool asked = false;
@@ -73,9 +73,9 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
                            "its files: ",
                            os::ErrorText(jail_.files_told().error)));
         }
-        files_ = std::make_shared<sandbox::FileAgent>(
+        agent_ = std::make_shared<sandbox::FileAgent>(
             std::move(jail_.files_told().socket));
-        return files_;
+        return agent_;
       }
       control = jail_.get()->jail().control_fd();
     }
@@ -88,37 +88,8 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailHost::OpenFiles(
   }
 }
 
-bool JailHost::CanFollow() const {
-  if (durable_ == nullptr || jail_.death().empty()) return false;
-  // A run that is going on may still need the jail, so the jail must stay.
-  return std::none_of(places_.begin(), places_.end(), [](const auto& entry) {
-    return entry.second.status.state == KernelStatus::State::kBusy;
-  });
-}
-
-void JailHost::Discard(const std::string& why) {
-  jail_.Discard();
-  files_.reset();
-  for (auto it = places_.begin(); it != places_.end();) {
-    Place& place = it->second;
-    const bool had = place.kernel != nullptr;
-    place.kernel.reset();
-    place.started = false;
-    if (had && why.empty() && place.why_ended.empty()) {
-      it = places_.erase(it);
-      continue;
-    }
-    if (had && !why.empty()) {
-      place.status.state = KernelStatus::State::kDead;
-      place.status.last_end = why;
-      place.why_ended = why;
-      ++place.status.restarts;
-    }
-    ++it;
-  }
-}
-
-absl::Status JailHost::Fill(CancelToken& cancel) {
+absl::Status JailFiles::Fill(CancelToken& cancel) {
+  attachment_.attaching().AssertHeld();
   std::shared_ptr<const FileArchive> archive;
   {
     absl::MutexLock lock(&jail_.mutex());
@@ -132,7 +103,7 @@ absl::Status JailHost::Fill(CancelToken& cancel) {
     if (*empty) return absl::OkStatus();
   }
   const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
-      OpenFiles(cancel);
+      OpenAgent(cancel);
   if (!agent.ok()) return agent.status();
   const sandbox::FileLimits limits = {.timeout = kFillTimeout,
                                       .cancel_fd = cancel.fd()};
@@ -149,7 +120,7 @@ absl::Status JailHost::Fill(CancelToken& cancel) {
   return absl::OkStatus();
 }
 
-absl::Status JailHost::Save() {
+absl::Status JailFiles::Save() {
   if (durable_ == nullptr) return absl::OkStatus();
   {
     absl::MutexLock lock(&jail_.mutex());
@@ -179,7 +150,7 @@ absl::Status JailHost::Save() {
   return result;
 }
 
-absl::Status JailHost::SaveNow() {
+absl::Status JailFiles::SaveNow() {
   absl::Status result;
   // The program's code may have ended the agent since the last time, by mistake
   // or not.
@@ -193,7 +164,7 @@ absl::Status JailHost::SaveNow() {
       }
     }
     const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
-        Files(ending_);
+        Agent(ending_);
     if (!agent.ok()) return agent.status();
     {
       absl::MutexLock keeping(&keeping_);
@@ -201,13 +172,13 @@ absl::Status JailHost::SaveNow() {
           *agent, {.timeout = kSaveTimeout, .cancel_fd = ending_.fd()});
     }
     if (result.ok()) return result;
-    if (absl::IsDeadlineExceeded(result)) ForgetFiles(**agent);
+    if (absl::IsDeadlineExceeded(result)) ForgetAgent(**agent);
     if ((*agent)->alive() && !absl::IsUnavailable(result)) return result;
   }
   return result;
 }
 
-absl::StatusOr<std::shared_ptr<const FileArchive>> JailHost::Fork(
+absl::StatusOr<std::shared_ptr<const FileArchive>> JailFiles::Fork(
     CancelToken& cancel) {
   absl::MutexLock forking(&jail_.forking());
   {
@@ -218,12 +189,12 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> JailHost::Fork(
   // Get the agent before all processes are stopped: init may wait for one of
   // them.
   const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
-      Files(cancel);
+      Agent(cancel);
   if (!agent.ok()) return RunFailed(agent.status());
-  if (absl::Status frozen = Freeze(true); !frozen.ok()) {
+  if (absl::Status frozen = jail_.Freeze(true); !frozen.ok()) {
     return RunFailed(frozen);
   }
-  const absl::Cleanup thaw = [this] { (void)Freeze(false); };
+  const absl::Cleanup thaw = [this] { (void)jail_.Freeze(false); };
   if (absl::Status still = AwaitFrozen(cancel); !still.ok()) return still;
   if (durable_ != nullptr) {
     if (absl::Status saved = Save(); !saved.ok()) {
@@ -231,11 +202,11 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> JailHost::Fork(
     }
     return std::shared_ptr<const FileArchive>();
   }
-  return FileArchive::Pack(**agent, parts_.fork_memory,
+  return FileArchive::Pack(**agent, fork_memory_,
                            {.timeout = kPackTimeout, .cancel_fd = cancel.fd()});
 }
 
-absl::Status JailHost::AwaitFrozen(CancelToken& cancel) {
+absl::Status JailFiles::AwaitFrozen(CancelToken& cancel) {
   const Instant deadline = After(Now(), kFreezeTimeout);
   while (true) {
     {
@@ -255,9 +226,16 @@ absl::Status JailHost::AwaitFrozen(CancelToken& cancel) {
   }
 }
 
-void JailHost::ForgetFiles(const sandbox::FileAgent& agent) {
+void JailFiles::ForgetAgent(const sandbox::FileAgent& agent) {
   absl::MutexLock lock(&jail_.mutex());
-  if (files_.get() == &agent) files_.reset();
+  if (agent_.get() == &agent) agent_.reset();
 }
+
+void JailFiles::LoseAgent() {
+  jail_.mutex().AssertHeld();
+  agent_.reset();
+}
+
+void JailFiles::EndSaving() { ending_.Cancel(policy::KillReason::kCancelled); }
 
 }  // namespace sandglass::server

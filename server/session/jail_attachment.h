@@ -1,0 +1,126 @@
+#ifndef SANDGLASS_SERVER_SESSION_JAIL_ATTACHMENT_H_
+#define SANDGLASS_SERVER_SESSION_JAIL_ATTACHMENT_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "sandbox/jail/jail.h"
+#include "sandbox/yard/sandbox.h"
+#include "server/base/cancel_token.h"
+#include "server/job/job.h"
+#include "server/job/session_spec.h"
+#include "server/layers/jail_layer.h"
+#include "server/layers/library_request.h"
+#include "server/pool/jail_pool.h"
+#include "server/session/hosted_jail.h"
+
+namespace sandglass::server {
+
+// What a session has in its jail. JailAttachment asks and tells it as the jail
+// comes and goes, with its lock held.
+class JailContents {
+ public:
+  // Whether a run may still need the jail, even if it is dead. With
+  // HostedJail::mutex held.
+  virtual bool IsInUse() const = 0;
+  // A jail has come whose own program is a kernel, which was started with
+  // `timings` and belongs to `context`. With HostedJail::mutex held.
+  virtual void TakeKernel(const std::string& context, Timings timings) = 0;
+  // Puts the files that were kept into the jail that has just come.
+  virtual absl::Status Fill(CancelToken& cancel) = 0;
+  // The jail is gone. Kernels that had a state lost it, for the reason `why`;
+  // an empty `why` means that none had one. With HostedJail::mutex held.
+  virtual void Lose(const std::string& why) = 0;
+
+ protected:
+  ~JailContents() = default;
+};
+
+// The use for which a jail is fetched. If the default kernel comes with the
+// jail, it belongs to `context`; `code` is its first cell.
+struct FirstUse {
+  std::string context;
+  std::string code;
+  RunListener* listener = nullptr;     // of an install; may be null
+  const SessionSpec* guest = nullptr;  // as in SessionPlace
+};
+
+// Gets a session its jail, with its libraries and the files that were kept, at
+// the first use, and again when it died and those files are still there.
+// Thread-safe.
+class JailAttachment {
+ public:
+  struct Sources {
+    sandbox::Sandbox& sandbox;
+    JailPool& pool;
+    LibraryFinder* libraries = nullptr;  // null: none can be had
+  };
+
+  // What is passed or pointed to outlives this object. `layer` is as in
+  // SessionOrigin; `replaceable` says whether another jail can replace a dead
+  // one.
+  JailAttachment(const Sources& sources, const SessionSpec& spec,
+                 const JailLayer& layer, bool replaceable, HostedJail& jail,
+                 JailContents& contents)
+      : sources_(sources),
+        spec_(spec),
+        layer_(layer),
+        replaceable_(replaceable),
+        jail_(jail),
+        contents_(contents) {}
+
+  // One thread gets the jail, or asks init for the file agent, and the others
+  // wait for it.
+  absl::Mutex& attaching() ABSL_LOCK_RETURNED(attaching_) { return attaching_; }
+
+  // When this returns OK, there is a jail, though it may be dead by now. The
+  // errors are those of RunJob. Blocks the calling thread.
+  absl::Status Attach(const FirstUse& use, CancelToken& cancel)
+      ABSL_LOCKS_EXCLUDED(attaching_, jail_.mutex());
+  absl::Status AttachLocked(const FirstUse& use, CancelToken& cancel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
+          ABSL_LOCKS_EXCLUDED(jail_.mutex());
+
+  // As SessionHost says.
+  std::string Death() const ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  std::string LayerId() const ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // The libraries in the jail for a run's answer. That they were installed is
+  // reported only once.
+  std::optional<UsedLibraries> ReportLibraries()
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+
+ private:
+  // Whether another jail can follow now.
+  bool CanFollow() const ABSL_SHARED_LOCKS_REQUIRED(jail_.mutex());
+  absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
+          ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // Gives `start` the session's libraries, for a jail that is still to come.
+  absl::Status TakeLibraries(const FirstUse& use, CancelToken& cancel,
+                             Job& start) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> TakeJail(const Job& start,
+                                                          Timings& timings);
+  // Releases the jail; `why` is as in JailContents::Lose.
+  void Discard(const std::string& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_, jail_.mutex());
+
+  const Sources sources_;
+  const SessionSpec& spec_;
+  const JailLayer layer_;  // the one it was made with, or else without an id
+  const bool replaceable_;
+  HostedJail& jail_;
+  JailContents& contents_;
+
+  absl::Mutex attaching_ ABSL_ACQUIRED_AFTER(jail_.forking())
+      ABSL_ACQUIRED_BEFORE(jail_.mutex());
+  std::optional<UsedLibraries> libraries_ ABSL_GUARDED_BY(jail_.mutex());
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SESSION_JAIL_ATTACHMENT_H_

@@ -1,0 +1,409 @@
+#include "server/session/jail_kernels.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "policy/verdict/verdict.h"
+#include "sandbox/os/io.h"
+#include "sandbox/os/status.h"
+#include "server/base/monotonic.h"
+#include "server/base/poll_until.h"
+#include "server/base/strings.h"
+#include "server/job/job_builder.h"
+#include "server/session/cell_run.h"
+#include "server/session/jail_times.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr char kDaemonEnded[] = "the daemon was started anew";
+
+std::string HowEnded(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    return absl::StrCat("it was ended by ",
+                        policy::SignalName(WTERMSIG(wait_status)));
+  }
+  return absl::StrCat("it ended with exit code ", WEXITSTATUS(wait_status));
+}
+
+sandbox::ProcessSpec KernelProcess(const Job& start) {
+  sandbox::ProcessSpec process;
+  process.argv = start.argv;
+  for (const auto& [name, value] : start.env) {
+    process.env.push_back(absl::StrCat(name, "=", value));
+  }
+  process.with_stdin = true;
+  process.with_channel = true;
+  process.open_files = start.limits.open_files;
+  process.file_size_bytes = start.limits.file_size_bytes;
+  // Its runs have limits of their own; the kernel itself has none.
+  process.cpu_time = kNoCpuLimit;
+  return process;
+}
+
+}  // namespace
+
+JailKernels::JailKernels(const LanguageGate& languages, const SessionSpec& spec,
+                         const std::vector<std::string>& lost_contexts,
+                         HostedJail& jail, JailAttachment& attachment,
+                         JailFiles& files)
+    : languages_(languages),
+      spec_(spec),
+      jail_(jail),
+      attachment_(attachment),
+      files_(files) {
+  for (const std::string& context : lost_contexts) {
+    Place& place = places_[context];
+    place.status.context = context;
+    place.status.state = KernelStatus::State::kDead;
+    place.status.last_end = kDaemonEnded;
+    place.why_ended = kDaemonEnded;
+  }
+}
+
+const SessionSpec& JailKernels::SpecOf(const Job& job) const {
+  const SessionSpec* guest = GuestOf(job.target);
+  return guest == nullptr ? spec_ : *guest;
+}
+
+absl::StatusOr<JobResult> JailKernels::RunCell(const Job& job,
+                                               CancelToken& cancel,
+                                               RunListener* listener) {
+  if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, listener);
+  const Instant began = Now();
+  std::string state_lost;
+  absl::StatusOr<Kernel*> ready = Ready(job, cancel, listener, state_lost);
+  if (!ready.ok()) return ready.status();
+  Kernel& kernel = **ready;
+  const Instant started = Now();
+  absl::StatusOr<JobResult> result =
+      RunCellIn(*this, kernel, job, cancel, listener);
+  // The kernel is still busy, so that no other jail, with its libraries, comes.
+  if (result.ok()) result->libraries = attachment_.ReportLibraries();
+
+  absl::MutexLock lock(&jail_.mutex());
+  Place& place = places_[ContextOf(job.target)];
+  place.status.runs = kernel.runs;
+  place.status.state = KernelStatus::State::kIdle;
+  const bool ended = !result.ok() || result->cell->kernel_ended;
+  if (ended) {
+    place.started = false;
+    place.status.state = KernelStatus::State::kDead;
+    place.status.last_end = result.ok()
+                                ? result->verdict.explanation
+                                : std::string(result.status().message());
+    if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+  }
+  if (!result.ok()) return result;
+  result->cell->state_lost = std::move(state_lost);
+  result->timings.acquire = Between(began, started);
+  result->timings.warm = kernel.timings.warm || !kernel.fresh;
+  result->timings.kind = kernel.timings.kind;
+  kernel.fresh = false;
+  return result;
+}
+
+absl::StatusOr<Kernel*> JailKernels::Ready(const Job& job, CancelToken& cancel,
+                                           RunListener* listener,
+                                           std::string& state_lost) {
+  const FirstUse use = {ContextOf(job.target), job.code, listener,
+                        GuestOf(job.target)};
+  if (absl::Status attached = attachment_.Attach(use, cancel); !attached.ok()) {
+    return attached;
+  }
+  Kernel* kernel = nullptr;
+  {
+    absl::MutexLock lock(&jail_.mutex());
+    jail_.Pump();
+    if (!jail_.Lives()) return absl::InternalError(jail_.death());
+    Place& place = places_[ContextOf(job.target)];
+    place.status.context = ContextOf(job.target);
+    if (place.started) {
+      const Process& process = jail_.process(place.kernel->process);
+      if (process.stage == Process::Stage::kRunning) {
+        place.status.state = KernelStatus::State::kBusy;
+        // The kernel came with the jail, after a kernel whose state is lost.
+        if (place.kernel->fresh) {
+          state_lost = std::exchange(place.why_ended, "");
+        }
+        return place.kernel.get();
+      }
+      place.started = false;
+      place.status.last_end = absl::StrCat(HowEnded(process.wait_status),
+                                           " while no run went on in it");
+      if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+    }
+    if (place.kernel != nullptr) {
+      jail_.ForgetProcess(place.kernel->process);
+      ++place.status.restarts;
+    }
+    state_lost = std::exchange(place.why_ended, "");
+    place.kernel = std::make_unique<Kernel>();
+    place.kernel->process = jail_.NextProcess();
+    place.status.state = KernelStatus::State::kBusy;
+    place.status.runs = 0;
+    kernel = place.kernel.get();
+  }
+  if (absl::Status spawned = StartKernel(job, cancel, *kernel); !spawned.ok()) {
+    Kill(*kernel);
+    absl::MutexLock lock(&jail_.mutex());
+    Place& place = places_[ContextOf(job.target)];
+    place.status.state = KernelStatus::State::kDead;
+    place.why_ended = std::move(state_lost);
+    return spawned;
+  }
+  absl::MutexLock lock(&jail_.mutex());
+  places_[ContextOf(job.target)].started = true;
+  return kernel;
+}
+
+absl::Status JailKernels::StartKernel(const Job& job, CancelToken& cancel,
+                                      Kernel& kernel) {
+  const SessionSpec& spec = SpecOf(job);
+  if (absl::Status prepared = languages_.Prepared(*spec.language);
+      !prepared.ok()) {
+    return prepared;
+  }
+  const Instant deadline = After(Now(), kSetupTimeout);
+  kernel.timings.kind = sandbox::kExecKind;
+  kernel.commands = spec.language->kernel->commands;
+  const Job start = MakeKernelJob(spec, job.code);
+  if (absl::Status spawned =
+          Spawn(KernelProcess(start), cancel, deadline, kernel);
+      !spawned.ok()) {
+    return spawned;
+  }
+  return AwaitReady(kernel, cancel, deadline);
+}
+
+absl::Status JailKernels::Spawn(const sandbox::ProcessSpec& spec,
+                                CancelToken& cancel, int64_t deadline,
+                                Kernel& kernel) {
+  int control = -1;
+  {
+    absl::ReaderMutexLock unfrozen(&jail_.forking());
+    absl::MutexLock lock(&jail_.mutex());
+    jail_.process(kernel.process) = {};
+    if (absl::Status asked = jail_.get()->Spawn(kernel.process, spec);
+        !asked.ok()) {
+      return asked;
+    }
+    control = jail_.get()->jail().control_fd();
+  }
+  while (true) {
+    struct pollfd fds[] = {{control, POLLIN, 0}, {cancel.fd(), POLLIN, 0}};
+    PollUntil(fds, 2, std::min(deadline, After(Now(), kLookInterval)));
+    absl::MutexLock lock(&jail_.mutex());
+    jail_.Pump();
+    if (cancel.reason().has_value()) {
+      return absl::CancelledError("cancelled before the program started");
+    }
+    if (!jail_.Lives()) return absl::InternalError(jail_.death());
+    Process& process = jail_.process(kernel.process);
+    if (process.stage == Process::Stage::kFailed) {
+      const std::string why = absl::StrCat(
+          kernel.is_program ? "the program" : "the kernel",
+          " could not be started: ",
+          sandbox::SetupStepName(static_cast<int>(process.failed.step)), ": ",
+          os::ErrorText(process.failed.error));
+      return os::IsShortage(process.failed.error)
+                 ? absl::ResourceExhaustedError(absl::StrCat(
+                       why,
+                       "; the session, by its own limits, or the machine "
+                       "has no room for one more"))
+                 : absl::InternalError(why);
+    }
+    if (process.stage != Process::Stage::kAsked) {
+      sandbox::ProcessFds& ends = process.spawned.fds;
+      kernel.pid = process.spawned.pid;
+      kernel.in = std::move(ends.stdin_fd);
+      kernel.out = std::move(ends.stdout_fd);
+      kernel.err = std::move(ends.stderr_fd);
+      kernel.events = std::move(ends.channel);
+      kernel.kill = std::move(ends.kill);
+      return absl::OkStatus();
+    }
+    if (Now() >= deadline) {
+      return absl::InternalError("the kernel was not started in time");
+    }
+  }
+}
+
+absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
+                                     int64_t deadline) {
+  char text[1024];
+  while (true) {
+    if (cancel.reason().has_value()) {
+      return absl::CancelledError("cancelled before the program started");
+    }
+    struct pollfd fds[] = {{kernel.events.get(), POLLIN, 0},
+                           {cancel.fd(), POLLIN, 0}};
+    // A kernel that keeps talking is late, too.
+    if (!PollUntil(fds, 2, deadline) || Now() >= deadline) {
+      return absl::InternalError("the kernel was not ready in time");
+    }
+    if (fds[0].revents == 0) continue;
+    const ssize_t size = os::ReadNow(kernel.events.get(), text, sizeof(text));
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (size <= 0) break;
+    // A kernel that wasn't asked for anything yet has only one thing to say.
+    if (!kernel.lines.Append({text, static_cast<size_t>(size)})) {
+      return absl::InternalError("the kernel said too much as it started");
+    }
+    const std::optional<std::string> line = kernel.lines.Next();
+    if (!line.has_value()) continue;
+    const absl::StatusOr<KernelEvent> event = ParseKernelEvent(*line);
+    if (!event.ok()) return absl::InternalError(event.status().message());
+    if (std::holds_alternative<KernelReady>(*event)) return absl::OkStatus();
+    return absl::InternalError("the kernel said something before it was ready");
+  }
+  const ssize_t size = os::ReadNow(kernel.err.get(), text, sizeof(text));
+  return absl::InternalError(absl::StrCat(
+      "the kernel ended as it started; it wrote ",
+      Quote({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
+}
+
+KernelKeeper::Fate JailKernels::Look(const Kernel& kernel) {
+  absl::MutexLock lock(&jail_.mutex());
+  jail_.Pump();
+  Fate fate;
+  if (jail_.get() == nullptr) {
+    fate.jail_gone = true;
+    return fate;
+  }
+  fate.jail = &jail_.get()->jail();
+  fate.jail_gone = !jail_.death().empty();
+  fate.control_fd = fate.jail_gone ? -1 : jail_.get()->jail().control_fd();
+  const Process& process = jail_.process(kernel.process);
+  if (process.stage == Process::Stage::kEnded) {
+    fate.wait_status = process.wait_status;
+  }
+  return fate;
+}
+
+void JailKernels::Signal(const Kernel& kernel) {
+  absl::MutexLock lock(&jail_.mutex());
+  SignalLocked(kernel);
+}
+
+void JailKernels::SignalLocked(const Kernel& kernel) {
+  if (!jail_.Lives() || kernel.pid <= 1) return;
+  (void)jail_.get()->SendSignal(kernel.pid, SIGINT, /*to_group=*/true);
+}
+
+void JailKernels::Kill(const Kernel& kernel) {
+  absl::MutexLock lock(&jail_.mutex());
+  KillLocked(kernel);
+}
+
+void JailKernels::KillLocked(const Kernel& kernel) {
+  if (!jail_.Lives()) return;
+  // Not every caller waits for the death, so both ways are used: the control
+  // group's kill may miss a process (Jail::KillRunByPid).
+  if (kernel.kill.valid()) {
+    (void)sandbox::KillGroup(kernel.kill);
+    (void)jail_.get()->KillByPid(kernel.process);
+  } else if (kernel.pid > 1) {
+    (void)jail_.get()->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
+    (void)jail_.get()->SendSignal(kernel.pid, SIGKILL, /*to_group=*/true);
+  } else if (jail_.process(kernel.process).stage != Process::Stage::kFailed) {
+    // The process never said who it is. (One that failed to start never
+    // existed, and other processes in the jail don't end by it.)
+    (void)jail_.get()->jail().KillRun();
+    (void)jail_.get()->jail().KillRunByPid();
+  }
+}
+
+bool JailKernels::Interrupt(const std::string& context) {
+  absl::MutexLock lock(&jail_.mutex());
+  const auto it = places_.find(context);
+  if (it == places_.end() || !it->second.started ||
+      it->second.status.state != KernelStatus::State::kBusy) {
+    return false;
+  }
+  SignalLocked(*it->second.kernel);
+  return true;
+}
+
+void JailKernels::EndKernel(const std::string& context,
+                            const std::string& why) {
+  absl::MutexLock lock(&jail_.mutex());
+  const auto it = places_.find(context);
+  if (it == places_.end() || !it->second.started) return;
+  Place& place = it->second;
+  place.why_ended = why;
+  KillLocked(*place.kernel);
+  // A run that goes on in the kernel sees its end; otherwise nobody waits for
+  // that.
+  if (place.status.state == KernelStatus::State::kBusy) return;
+  place.started = false;
+  place.status.state = KernelStatus::State::kDead;
+  place.status.last_end = why;
+}
+
+std::vector<KernelStatus> JailKernels::Kernels() const {
+  absl::MutexLock lock(&jail_.mutex());
+  jail_.Pump();
+  std::vector<KernelStatus> kernels;
+  for (const auto& [context, place] : places_) {
+    kernels.push_back(place.status);
+    if (place.started &&
+        jail_.process(place.kernel->process).stage == Process::Stage::kEnded) {
+      kernels.back().state = KernelStatus::State::kDead;
+    }
+  }
+  return kernels;
+}
+
+bool JailKernels::AnyIsBusy() const {
+  jail_.mutex().AssertHeld();
+  return std::any_of(places_.begin(), places_.end(), [](const auto& entry) {
+    return entry.second.status.state == KernelStatus::State::kBusy;
+  });
+}
+
+void JailKernels::TakeKernel(const std::string& context, Timings timings) {
+  jail_.mutex().AssertHeld();
+  Place& place = places_[context];
+  place.kernel = std::make_unique<Kernel>();
+  place.kernel->process = HostedJail::kMainProcess;
+  place.kernel->in = std::move(jail_.get()->jail().stdin_fd());
+  place.kernel->out = std::move(jail_.get()->jail().stdout_fd());
+  place.kernel->err = std::move(jail_.get()->jail().stderr_fd());
+  place.kernel->events = jail_.get()->TakeReport();
+  place.kernel->timings = std::move(timings);
+  place.status.context = context;
+  place.started = true;
+  jail_.process(HostedJail::kMainProcess).stage = Process::Stage::kRunning;
+}
+
+void JailKernels::Lose(const std::string& why) {
+  jail_.mutex().AssertHeld();
+  for (auto it = places_.begin(); it != places_.end();) {
+    Place& place = it->second;
+    const bool had = place.kernel != nullptr;
+    place.kernel.reset();
+    place.started = false;
+    if (had && why.empty() && place.why_ended.empty()) {
+      it = places_.erase(it);
+      continue;
+    }
+    if (had && !why.empty()) {
+      place.status.state = KernelStatus::State::kDead;
+      place.status.last_end = why;
+      place.why_ended = why;
+      ++place.status.restarts;
+    }
+    ++it;
+  }
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,116 @@
+#ifndef SANDGLASS_SERVER_SESSION_JAIL_KERNELS_H_
+#define SANDGLASS_SERVER_SESSION_JAIL_KERNELS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "sandbox/files/file_agent_client.h"
+#include "server/base/cancel_token.h"
+#include "server/job/job.h"
+#include "server/job/language_gate.h"
+#include "server/job/session_spec.h"
+#include "server/session/hosted_jail.h"
+#include "server/session/jail_attachment.h"
+#include "server/session/jail_files.h"
+#include "server/session/kernel.h"
+#include "server/session/session_host.h"
+
+namespace sandglass::server {
+
+// The kernels in a session's jail, one for each context, and what runs in them.
+// A language without a kernel has a program for each run in the same place.
+// Thread-safe; runs of one context come one at a time.
+class JailKernels final : public KernelKeeper {
+ public:
+  // `lost_contexts` is as in SessionOrigin; everything else outlives this
+  // object.
+  JailKernels(const LanguageGate& languages, const SessionSpec& spec,
+              const std::vector<std::string>& lost_contexts, HostedJail& jail,
+              JailAttachment& attachment, JailFiles& files);
+
+  // As SessionHost says.
+  absl::StatusOr<JobResult> RunCell(const Job& job, CancelToken& cancel,
+                                    RunListener* listener)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  bool Interrupt(const std::string& context) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void EndKernel(const std::string& context, const std::string& why)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  std::vector<KernelStatus> Kernels() const ABSL_LOCKS_EXCLUDED(jail_.mutex());
+
+  // These are for the run that is going on in a kernel.
+  Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void EndJail(const std::string& why) override { jail_.EndJail(why); }
+
+  // These are called with HostedJail::mutex held.
+  // Whether a run is going on in any of them.
+  bool AnyIsBusy() const;
+  // As in JailContents.
+  void TakeKernel(const std::string& context, Timings timings);
+  void Lose(const std::string& why);
+
+ private:
+  using Process = HostedJail::Process;
+
+  // A kernel's state, for all threads; the Kernel itself belongs to its run.
+  struct Place {
+    std::unique_ptr<Kernel> kernel;  // set since the first start
+    KernelStatus status;
+    bool started = false;
+    std::string why_ended;  // reported with the next start
+  };
+
+  // What a run is to be like: the session's, or a guest's.
+  const SessionSpec& SpecOf(const Job& job) const;
+  // Returns the context's kernel, which is started if there is none.
+  // `state_lost` gets the reason why the one before it ended.
+  absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,
+                                RunListener* listener, std::string& state_lost)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  absl::Status StartKernel(const Job& job, CancelToken& cancel, Kernel& kernel)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // Asks for a process with the kernel's number and waits for its start.
+  absl::Status Spawn(const sandbox::ProcessSpec& spec, CancelToken& cancel,
+                     int64_t deadline, Kernel& kernel)
+      ABSL_LOCKS_EXCLUDED(jail_.forking(), jail_.mutex());
+  // Waits until the kernel that init started says that it is ready. Its start
+  // doesn't count as a cell's time.
+  static absl::Status AwaitReady(Kernel& kernel, CancelToken& cancel,
+                                 int64_t deadline);
+  // Does one run of a language that has no kernel: its program, in this jail.
+  absl::StatusOr<JobResult> RunProgram(const Job& job, CancelToken& cancel,
+                                       RunListener* listener)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  Kernel& BeginProgram(const std::string& context)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  absl::StatusOr<JobResult> RunStaged(const Job& job,
+                                      const std::string& directory,
+                                      sandbox::FileAgent& files, Kernel& kernel,
+                                      CancelToken& cancel,
+                                      RunListener* listener)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void SignalLocked(const Kernel& kernel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(jail_.mutex());
+  void KillLocked(const Kernel& kernel)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(jail_.mutex());
+
+  const LanguageGate& languages_;
+  const SessionSpec& spec_;
+  HostedJail& jail_;
+  JailAttachment& attachment_;
+  JailFiles& files_;
+  // By context; includes kernels whose process was only asked for so far.
+  std::map<std::string, Place> places_ ABSL_GUARDED_BY(jail_.mutex());
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_SESSION_JAIL_KERNELS_H_
