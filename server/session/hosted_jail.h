@@ -20,7 +20,8 @@ namespace sandglass::server {
 
 // The jail of a session, while it has one, and all that the jail's init
 // reports: events are read here only. The parts of JailHost share it, and its
-// lock, since they change together with the jail. Thread-safe; nothing blocks.
+// lock, since they change together with the jail. Thread-safe; nothing blocks,
+// but to release a jail that has a network takes an answer of the egress proxy.
 class HostedJail {
  public:
   // The number of the jail's own program, which is a zygote's child.

@@ -45,7 +45,8 @@ struct JailFacts {
   bool kernel_busy = false;  // a run is going on in a kernel
 };
 
-// What commands need of a session's jail. Thread-safe; only Attach blocks.
+// What commands need of a session's jail. Thread-safe; only Attach blocks, and
+// Facts of a jail that has a network, for an answer of the egress proxy.
 class ProcessHost {
  public:
   // Gets the jail if there is none yet. The errors are those of RunJob.
