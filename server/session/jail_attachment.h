@@ -13,6 +13,7 @@
 #include "sandbox/yard/sandbox.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
+#include "server/job/run_listener.h"
 #include "server/job/session_spec.h"
 #include "server/layers/jail_layer.h"
 #include "server/layers/library_request.h"
