@@ -267,28 +267,4 @@ std::string BuildDnsAddresses(const DnsQuery& query,
   return out;
 }
 
-std::string FrameDnsMessage(std::string_view message) {
-  std::string out;
-  AppendShort(static_cast<uint16_t>(message.size()), out);
-  return out.append(message);
-}
-
-DnsStreamReader::State DnsStreamReader::Next(std::string_view& data) {
-  if (state_ == State::kRefused) return state_;
-  if (state_ == State::kMessage) *this = DnsStreamReader();
-  while (!data.empty() && length_bytes_ < 2) {
-    length_ = length_ << 8 | static_cast<uint8_t>(data.front());
-    data.remove_prefix(1);
-    if (++length_bytes_ == 2 && (length_ == 0 || length_ > kMaxDnsQueryBytes)) {
-      return state_ = State::kRefused;
-    }
-  }
-  if (length_bytes_ < 2) return state_;
-  const size_t size = std::min(length_ - message_.size(), data.size());
-  message_.append(data.substr(0, size));
-  data.remove_prefix(size);
-  if (message_.size() == length_) state_ = State::kMessage;
-  return state_;
-}
-
 }  // namespace sandglass::egress

@@ -82,29 +82,6 @@ std::string BuildDnsAddresses(const DnsQuery& query,
                               const std::vector<std::string>& addresses,
                               uint32_t ttl);
 
-// `message` with its length before it, for streams (RFC 1035, section 4.2.2).
-// `message` may have at most 65535 bytes.
-std::string FrameDnsMessage(std::string_view message);
-
-// Reads queries from a stream, whatever the pieces in which they arrive.
-class DnsStreamReader {
- public:
-  enum class State : uint8_t { kNeedMore, kMessage, kRefused };
-
-  // Consumes bytes from the front of `data`. kMessage: message() is complete,
-  // and the next call begins the next one. kRefused, for a length of 0 or above
-  // kMaxDnsQueryBytes, ends the stream.
-  State Next(std::string_view& data);
-
-  const std::string& message() const { return message_; }
-
- private:
-  State state_ = State::kNeedMore;
-  size_t length_bytes_ = 0;  // how many bytes of the length have come
-  size_t length_ = 0;
-  std::string message_;
-};
-
 }  // namespace sandglass::egress
 
 #endif  // SANDGLASS_SANDBOX_EGRESS_PARSE_DNS_MESSAGE_H_

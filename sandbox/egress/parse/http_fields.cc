@@ -93,15 +93,6 @@ bool IsFieldValue(std::string_view text) {
          TrimBlanks(text).size() == text.size();
 }
 
-const HttpField* FindField(const std::vector<HttpField>& fields,
-                           std::string_view name) {
-  const auto it =
-      std::find_if(fields.begin(), fields.end(), [&](const HttpField& field) {
-        return EqualsIgnoreCase(field.name, name);
-      });
-  return it == fields.end() ? nullptr : &*it;
-}
-
 bool HeadLines::Next(std::string_view& data) {
   if (problem_ != Problem::kNone) return false;
   if (line_ended_) {

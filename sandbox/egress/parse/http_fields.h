@@ -55,11 +55,6 @@ bool IsToken(std::string_view text);
 // that adds fields to a head which is to be serialised.
 bool IsFieldValue(std::string_view text);
 
-// The first field of that name, in upper or lower case; null when there is
-// none.
-const HttpField* FindField(const std::vector<HttpField>& fields,
-                           std::string_view name);
-
 // Splits a head into lines, byte by byte, and refuses bytes that no head may
 // contain: NUL and other control characters, CR without LF and, by default, LF
 // without CR (RFC 9112, section 2.2).

@@ -247,39 +247,5 @@ TEST(DnsAnswerTest, FitsIntoADatagram) {
   }
 }
 
-TEST(DnsStreamReaderTest, HoweverItIsCut) {
-  const std::string first = Query({"a"}, 1);
-  const std::string second(kMaxDnsQueryBytes, 'x');
-  const std::string stream = FrameDnsMessage(first) + FrameDnsMessage(second);
-  ASSERT_EQ(stream.substr(0, 2), Short(static_cast<unsigned>(first.size())));
-  for (const size_t piece : {size_t{1}, size_t{2}, size_t{5}, stream.size()}) {
-    DnsStreamReader reader;
-    std::vector<std::string> messages;
-    for (size_t at = 0; at < stream.size(); at += piece) {
-      std::string_view data = std::string_view(stream).substr(at, piece);
-      while (!data.empty()) {
-        if (reader.Next(data) == DnsStreamReader::State::kMessage) {
-          messages.push_back(reader.message());
-        }
-      }
-    }
-    ASSERT_EQ(messages.size(), 2u) << piece;
-    EXPECT_EQ(messages[0], first);
-    EXPECT_EQ(messages[1], second);
-  }
-}
-
-TEST(DnsStreamReaderTest, LengthsHaveBounds) {
-  for (const std::string& length : {Short(0), Short(kMaxDnsQueryBytes + 1)}) {
-    DnsStreamReader reader;
-    const std::string stream = length + "x";
-    std::string_view data = stream;
-    EXPECT_EQ(reader.Next(data), DnsStreamReader::State::kRefused);
-    EXPECT_EQ(data, "x");
-    EXPECT_EQ(reader.Next(data), DnsStreamReader::State::kRefused);
-    EXPECT_EQ(data, "x");
-  }
-}
-
 }  // namespace
 }  // namespace sandglass::egress

@@ -464,12 +464,5 @@ TEST(HttpFieldsTest, WhatCanBeAdded) {
   EXPECT_FALSE(IsFieldValue(std::string_view("\0", 1)));
 }
 
-TEST(HttpFieldsTest, FindsTheFirstInAnyCase) {
-  const std::vector<HttpField> fields = {{"A", "1"}, {"b", "2"}, {"B", "3"}};
-  ASSERT_NE(FindField(fields, "B"), nullptr);
-  EXPECT_EQ(FindField(fields, "B")->value, "2");
-  EXPECT_EQ(FindField(fields, "c"), nullptr);
-}
-
 }  // namespace
 }  // namespace sandglass::egress
