@@ -423,18 +423,4 @@ absl::StatusOr<v1::Approval> ApprovalTable::Deny(
   return Answer(entry, std::move(denied), "approval_denied");
 }
 
-void ApprovalTable::ForgetProfile(const std::string& profile) {
-  absl::MutexLock lock(&mutex_);
-  for (auto& [id, entry] : entries_) {
-    if (entry.shown.profile() == profile &&
-        (entry.shown.state() == v1::APPROVAL_STATE_PENDING ||
-         entry.shown.state() == v1::APPROVAL_STATE_APPROVED)) {
-      entry.shown.set_state(v1::APPROVAL_STATE_EXPIRED);
-      ForgetTexts(entry.shown);
-    }
-  }
-  // Which of the rules belonged to this profile isn't known.
-  session_rules_.clear();
-}
-
 }  // namespace sandglass::server

@@ -117,10 +117,6 @@ class ApprovalTable {
                                     const v1::DenyRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Forgets what was approved for a profile's runs, because the profile has
-  // changed.
-  void ForgetProfile(const std::string& profile) ABSL_LOCKS_EXCLUDED(mutex_);
-
   bool IsApprover(const Caller& caller) const;
 
  private:

@@ -221,10 +221,6 @@ TEST_F(Approvals, ARuleCanBeApprovedForASession) {
   EXPECT_TRUE(table_.ApprovedForSession("ses-1", "r"));
   EXPECT_FALSE(table_.ApprovedForSession("ses-1", "n"));
   EXPECT_FALSE(table_.ApprovedForSession("ses-2", "r"));
-  table_.ForgetProfile("p");
-  EXPECT_FALSE(table_.ApprovedForSession("ses-1", "r"));
-  EXPECT_THAT(Message(table_.Use(id, alice_, "g").status()),
-              HasSubstr("has expired"));
 }
 
 policy::Findings Found(const std::vector<std::string>& rules) {
