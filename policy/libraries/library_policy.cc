@@ -211,11 +211,4 @@ LibraryDecision Decide(const LibraryPolicy& policy, const LibrarySet& set) {
   return decision;
 }
 
-std::string OfflineWords(const LibraryPolicy& policy, const LibrarySet& set) {
-  return absl::StrCat("this set of libraries for ", NameOf(set.ecosystem()),
-                      " isn't installed, and profile ", Quoted(policy.profile),
-                      " has \"offline\": ask for a set that is, or have it "
-                      "installed by a profile that may");
-}
-
 }  // namespace sandglass::policy

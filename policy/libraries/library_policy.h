@@ -67,17 +67,13 @@ struct LibraryDecision {
   // otherwise.
   std::optional<LibrarySet> libraries;
   // When it is allowed: a set that isn't installed yet must not be installed
-  // now (see OfflineWords).
+  // now.
   bool offline = false;
 };
 
 // Whether a profile's request may use the libraries. An empty set is always
 // allowed.
 LibraryDecision Decide(const LibraryPolicy& policy, const LibrarySet& set);
-
-// Why a set that isn't there yet can't be installed, for profiles with
-// "offline".
-std::string OfflineWords(const LibraryPolicy& policy, const LibrarySet& set);
 
 }  // namespace sandglass::policy
 
