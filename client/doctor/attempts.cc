@@ -275,13 +275,6 @@ constexpr Attempt kLook[] = {
 
 absl::Span<const Protection> Protections() { return kProtections; }
 
-const Protection* FindProtection(absl::string_view id) {
-  for (const Protection& protection : kProtections) {
-    if (protection.id == id) return &protection;
-  }
-  return nullptr;
-}
-
 absl::Span<const Attempt> SelfAttempts() { return kSelf; }
 absl::Span<const Attempt> FileAttempts() { return kFileTable; }
 absl::Span<const Attempt> SocketAttempts() { return kSockets; }

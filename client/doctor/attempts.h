@@ -19,8 +19,6 @@ struct Protection {
 
 // Everything that the doctor checks inside jails, in the report's order.
 absl::Span<const Protection> Protections();
-// Null when there is no protection with this id.
-const Protection* FindProtection(absl::string_view id);
 
 // Something that the probe tries, and the expected answer. The probe prints the
 // name.
