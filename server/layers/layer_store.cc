@@ -423,22 +423,6 @@ void LayerStore::RemoveGone() {
   for (const std::string& path : paths) RemoveTree(path);
 }
 
-absl::Status LayerStore::Verify(const std::string& id) {
-  std::optional<Pin> pin;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto layer = layers_.find(id);
-    if (layer == layers_.end()) {
-      return absl::NotFoundError(
-          absl::StrCat("there is no layer ", Quote(id, 80)));
-    }
-    pin = Pin(layer->second.held);
-  }
-  absl::Status state = ReadAll(*pin->held_);
-  if (absl::IsDataLoss(state)) Drop(*std::exchange(pin, std::nullopt), state);
-  return state;
-}
-
 std::vector<LayerInfo> LayerStore::List() const {
   absl::MutexLock lock(&mutex_);
   std::vector<LayerInfo> all;

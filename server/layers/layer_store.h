@@ -129,10 +129,6 @@ class LayerStore {
   absl::StatusOr<Pin> Commit(const LayerKey& key, Staging staging)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Reads all of a layer. NOT_FOUND: there is no such layer. DATA_LOSS: it has
-  // changed; it is dropped and will be built anew.
-  absl::Status Verify(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-
   // Sorted by id.
   std::vector<LayerInfo> List() const ABSL_LOCKS_EXCLUDED(mutex_);
 

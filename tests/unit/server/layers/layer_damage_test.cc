@@ -83,15 +83,6 @@ TEST_F(DamagedLayerTest, WithTheSameTimesIsNoticedAllTheSame) {
   EXPECT_FALSE(store_->Find(Key("six")).has_value());
 }
 
-TEST_F(DamagedLayerTest, IsToldByVerify) {
-  const std::string id = Keep("six", {{"six.py", "1"}});
-  EXPECT_TRUE(store_->Verify(id).ok());
-  WriteFile(Directory() + "/" + id + "/tree/six.py", "2");
-  EXPECT_EQ(store_->Verify(id).code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(store_->Verify(id).code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(store_->Verify("../x").code(), absl::StatusCode::kNotFound);
-}
-
 TEST_F(DamagedLayerTest, WithoutAUsableRecordGoesAtTheStart) {
   for (const char* text :
        {"", "{", "{}", "[]", R"({"ecosystem": "cobol", "bytes": 1, "files": 1,

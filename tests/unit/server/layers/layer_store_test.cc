@@ -154,7 +154,6 @@ TEST_F(LayerStoreTest, TakesLinksThatStayInside) {
   const auto pin = store_->Commit(Key("x"), std::move(staging));
   ASSERT_TRUE(pin.ok()) << pin.status();
   EXPECT_EQ(ReadFile(pin->path() + "/a/b/same"), "text");
-  EXPECT_TRUE(store_->Verify(pin->id()).ok());
 }
 
 TEST_F(LayerStoreTest, RefusesLinksThatLeadOut) {
