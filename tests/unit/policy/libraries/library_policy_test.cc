@@ -7,7 +7,6 @@
 namespace sandglass::policy {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
