@@ -195,10 +195,6 @@ void ProbeCgroups(HostReport& report, const std::vector<std::string>& places) {
     add(kDiskCapLayer, false, false, std::string(host.status().message()));
     return;
   }
-  const bool any_v1 = !host->memory_v1_parent.empty() ||
-                      !host->pids_v1_parent.empty() ||
-                      !host->cpu_v1_parent.empty();
-  report.cgroup_mode = any_v1 ? CgroupMode::kHybrid : CgroupMode::kV2;
   const auto where = [](const std::string& v1, bool v2) {
     return v1.empty()
                ? (v2 ? "cgroup v2" : "no such controller that can be used here")

@@ -19,11 +19,8 @@ struct Layer {
   std::string detail;  // the reason, or which version
 };
 
-enum class CgroupMode { kNone, kV2, kHybrid };
-
 struct HostReport {
   std::string kernel;  // uname -r
-  CgroupMode cgroup_mode = CgroupMode::kNone;
   int landlock_abi = 0;  // 0: none
   // The disks whose I/O can be capped, as "major:minor"; empty: none can.
   std::vector<std::string> disks;

@@ -49,7 +49,7 @@ struct ZygoteOptions {
   // of its jails is first asked for.
   absl::Duration start_delay;
   std::string image = std::string(policy::kHostImage);  // and of its jails
-  // The id of a layer in layers_dir that the zygote sees as kLibrariesInJail,
+  // The id of a layer in layers_dir that the zygote sees as kLibraries,
   // read-only; its jails are to have the same layer. Empty: none.
   std::string layer;
 };
@@ -60,8 +60,6 @@ struct SandboxOptions {
   std::string instance;       // names the cgroup subtree; [a-z0-9-]{1,32}
   std::string cgroup_parent;  // empty: chosen by the host's layout
   UidSlice uids;
-  uid_t server_uid = 0;
-  gid_t server_gid = 0;
   uint32_t max_jails = 256;  // live at once, spares included, 1–4096
   uint32_t spare_jails = 0;  // kept ready for runs to come, 0–max_jails
   // What was prepared for languages; jails can read it as kPreparedInJail.
@@ -90,7 +88,6 @@ struct SandboxOptions {
 size_t YardCount(const SandboxOptions& options);
 
 inline constexpr char kPreparedInJail[] = "/var/cache/sandglass";
-inline constexpr char kLibrariesInJail[] = "/opt/libraries";
 // In PEM: the authority alone; and the authority together with everything that
 // the image trusts.
 inline constexpr char kAuthorityInJail[] = "/etc/sandglass/authority.pem";
@@ -150,7 +147,7 @@ class Sandbox {
   // for one that is being started.
   // INTERNAL: a step failed. NOT_FOUND: there is no such kind.
   // `layer` is the id of a layer in layers_dir, 64 hexadecimal digits: the jail
-  // sees its tree as kLibrariesInJail, read-only, until its end. Empty: no
+  // sees its tree as kLibraries, read-only, until its end. Empty: no
   // layer.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& kind, const std::string& template_name,

@@ -220,8 +220,6 @@ PrivilegedStart::StartSandbox() {
        .instance = instance,
        .cgroup_parent = config_.cgroup_parent,
        .uids = settings_.uids,
-       .server_uid = settings_.identity.uid,
-       .server_gid = settings_.identity.gid,
        .max_jails = MaxJails(config_),
        .spare_jails = config_.pool.floor == 0 ? 0 : kSpareJails,
        .prepared_dir = prepared_ ? prepared_->directory() : "",

@@ -6,7 +6,7 @@
 
 namespace sandglass::server {
 
-// The libraries that a jail sees as sandbox::kLibrariesInJail.
+// The libraries that a jail sees as sandbox::kLibraries.
 struct JailLayer {
   std::string id;  // of the LayerStore; empty: none
   // Keeps the layer from being evicted. Held by whoever may still make such
