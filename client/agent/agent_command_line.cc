@@ -1,7 +1,6 @@
 #include "client/agent/agent_command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"

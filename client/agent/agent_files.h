@@ -2,7 +2,6 @@
 #define SANDGLASS_CLIENT_AGENT_AGENT_FILES_H_
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 

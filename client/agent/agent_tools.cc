@@ -1,7 +1,6 @@
 #include "client/agent/agent_tools.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

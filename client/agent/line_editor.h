@@ -3,7 +3,6 @@
 
 #include <histedit.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 

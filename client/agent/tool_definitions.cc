@@ -1,6 +1,5 @@
 #include "client/agent/tool_definitions.h"
 
-#include <string>
 #include <utility>
 
 namespace sandglass::client {

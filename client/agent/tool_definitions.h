@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_CLIENT_AGENT_TOOL_DEFINITIONS_H_
 #define SANDGLASS_CLIENT_AGENT_TOOL_DEFINITIONS_H_
 
-#include <cstdint>
 #include <vector>
 
 #include "client/llm/llm_client.h"

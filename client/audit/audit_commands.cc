@@ -1,7 +1,6 @@
 #include "client/audit/audit_commands.h"
 
 #include <string>
-#include <utility>
 #include <variant>
 
 #include "absl/status/status.h"

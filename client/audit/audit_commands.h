@@ -2,7 +2,6 @@
 #define SANDGLASS_CLIENT_AUDIT_AUDIT_COMMANDS_H_
 
 #include <string>
-#include <vector>
 
 #include "client/audit/audit_options.h"
 #include "policy/audit/audit_verify.h"

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 #include <utility>
 

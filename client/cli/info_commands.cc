@@ -6,7 +6,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/base/exit_codes.h"
 #include "client/base/json_text.h"
 #include "client/base/limits_text.h"
 #include "client/base/terminal_filter.h"

@@ -1,8 +1,6 @@
 #ifndef SANDGLASS_CLIENT_DOCTOR_ATTEMPTS_H_
 #define SANDGLASS_CLIENT_DOCTOR_ATTEMPTS_H_
 
-#include <string>
-
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "client/doctor/asker.h"

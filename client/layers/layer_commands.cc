@@ -20,7 +20,6 @@
 #include "client/connection/connect.h"
 #include "client/connection/daemon.h"
 #include "client/flags/library_lock.h"
-#include "client/run/run_request.h"
 #include "client/terminal/interrupt_watcher.h"
 
 namespace sandglass::client {

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_CLIENT_LLM_CALL_PARTS_H_
 #define SANDGLASS_CLIENT_LLM_CALL_PARTS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
-#include <vector>
 
 #include "absl/random/random.h"
 #include "absl/strings/match.h"

@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/llm/codec.h"
-#include "client/llm/json_value.h"
 #include "client/llm/openai_chat_decoder.h"
 #include "client/llm/turn_parts.h"
 #include "client/llm/view.h"

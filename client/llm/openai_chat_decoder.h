@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_CLIENT_LLM_OPENAI_CHAT_DECODER_H_
 #define SANDGLASS_CLIENT_LLM_OPENAI_CHAT_DECODER_H_
 
-#include <string>
 #include <string_view>
 
 #include "client/llm/call_parts.h"

@@ -1,6 +1,5 @@
 #include "client/llm/turn_parts.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

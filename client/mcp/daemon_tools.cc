@@ -1,13 +1,9 @@
 #include "client/mcp/daemon_tools.h"
 
-#include <functional>
 #include <memory>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "client/base/terminal_filter.h"
 #include "client/mcp/network_hint.h"
 #include "client/mcp/sandbox_tools.h"
 #include "client/mcp/tool_arguments.h"

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "client/base/terminal_filter.h"
 #include "client/base/text_table.h"
 #include "client/base/units.h"
 

@@ -1,7 +1,5 @@
 #include "client/policy/policy_commands.h"
 
-#include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 

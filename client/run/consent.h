@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_CLIENT_RUN_CONSENT_H_
 #define SANDGLASS_CLIENT_RUN_CONSENT_H_
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "absl/strings/string_view.h"
 #include "client/base/terminal_filter.h"

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "client/connection/daemon.h"
 #include "sandglass/v1/exec.pb.h"
 

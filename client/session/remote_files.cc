@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 #include <utility>
 #include <vector>
 

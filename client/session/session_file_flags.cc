@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <utility>
 
 #include "client/flags/flag_values.h"
 #include "client/session/session_command_line.h"

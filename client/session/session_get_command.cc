@@ -3,11 +3,8 @@
 #include <unistd.h>
 
 #include <memory>
-#include <optional>
-#include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "client/base/exit_codes.h"
 #include "client/base/file_io.h"
 #include "client/base/local_files.h"

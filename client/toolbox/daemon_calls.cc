@@ -1,7 +1,6 @@
 #include "client/toolbox/daemon_calls.h"
 
 #include <array>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_CLIENT_TOOLBOX_RUN_WORDS_H_
 #define SANDGLASS_CLIENT_TOOLBOX_RUN_WORDS_H_
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

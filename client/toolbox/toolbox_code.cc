@@ -1,4 +1,3 @@
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -6,7 +5,6 @@
 #include "client/base/units.h"
 #include "client/base/utf8_check.h"
 #include "client/connection/error_text.h"
-#include "client/toolbox/command_run.h"
 #include "client/toolbox/daemon_calls.h"
 #include "client/toolbox/run_words.h"
 #include "client/toolbox/toolbox.h"

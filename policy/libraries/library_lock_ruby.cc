@@ -4,7 +4,6 @@
 #include <deque>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"

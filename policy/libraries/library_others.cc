@@ -1,6 +1,5 @@
 // Parses Go's modules, gems, and Maven's coordinates.
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

@@ -1,7 +1,6 @@
 #include "policy/libraries/missing_import.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/match.h"

@@ -7,7 +7,6 @@
 #include "policy/libraries/library_policy.h"
 #include "policy/limits/limit_fields.h"
 #include "policy/network/network_words.h"
-#include "policy/text/units.h"
 #include "policy/text/views.h"
 
 namespace sandglass::policy {

@@ -1,7 +1,6 @@
 #include "policy/rules/facts.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 

@@ -3,10 +3,8 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "policy/text/names.h"

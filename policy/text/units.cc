@@ -1,7 +1,5 @@
 #include "policy/text/units.h"
 
-#include <string_view>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 

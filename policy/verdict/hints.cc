@@ -1,7 +1,6 @@
 #include "policy/verdict/hints.h"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <utility>
 

@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <optional>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

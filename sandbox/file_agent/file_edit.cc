@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <string>
-#include <utility>
 
 #include "sandbox/file_agent/file_paths.h"
 #include "sandbox/os/open_beneath.h"

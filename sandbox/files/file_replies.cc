@@ -4,8 +4,6 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"

@@ -2,7 +2,6 @@
 #define SANDGLASS_SANDBOX_FILES_FILE_REPLIES_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "internal/files.pb.h"
 #include "sandbox/files/file_agent_channel.h"

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <limits>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"

@@ -6,10 +6,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iterator>
 #include <memory>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>

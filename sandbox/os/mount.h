@@ -2,7 +2,6 @@
 #define SANDGLASS_SANDBOX_OS_MOUNT_H_
 
 #include <cstdint>
-#include <string>
 
 #include "sandbox/os/fd.h"
 

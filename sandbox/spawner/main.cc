@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/spawner/spawner.h"

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "sandbox/os/io.h"
 #include "sandbox/os/namespaces.h"

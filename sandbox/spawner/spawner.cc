@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

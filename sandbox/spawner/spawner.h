@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "internal/spawner.pb.h"
 #include "sandbox/jailed/plan.h"
 #include "sandbox/os/fd.h"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"

@@ -11,8 +11,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/process.h"

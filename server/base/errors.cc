@@ -1,6 +1,5 @@
 #include "server/base/errors.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/cord.h"

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <memory>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 
 #include "sandbox/yard/sandbox.h"
 

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_DAEMON_POOL_PLAN_H_
 #define SANDGLASS_SERVER_DAEMON_POOL_PLAN_H_
 
-#include <functional>
 #include <vector>
 
 #include "server/daemon/zygote_plan.h"

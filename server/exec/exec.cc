@@ -8,10 +8,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
 #include "sandbox/os/io.h"
-#include "sandbox/os/status.h"
 #include "sandbox/os/terminal.h"
 #include "server/base/errors.h"
 #include "server/base/proto_time.h"

@@ -1,8 +1,6 @@
 #include "server/exec/exec_audit.h"
 
 #include <algorithm>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "policy/audit/audit_chain.h"

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_EXEC_EXEC_AUDIT_H_
 #define SANDGLASS_SERVER_EXEC_EXEC_AUDIT_H_
 
-#include <memory>
 #include <string>
 
 #include "absl/status/status.h"

@@ -1,7 +1,6 @@
 #include "server/exec/exec_output.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace sandglass::server {
 namespace {

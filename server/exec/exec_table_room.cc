@@ -1,5 +1,4 @@
 // What commands hold of what all callers share, and how room for more is made.
-#include <map>
 #include <memory>
 #include <utility>
 

@@ -2,7 +2,6 @@
 // control group is charged for.
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "policy/verdict/verdict.h"

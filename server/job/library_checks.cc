@@ -13,7 +13,6 @@
 #include "policy/libraries/library_lock.h"
 #include "policy/libraries/library_policy.h"
 #include "server/base/errors.h"
-#include "server/base/strings.h"
 
 namespace sandglass::server {
 

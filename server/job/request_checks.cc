@@ -1,7 +1,6 @@
 #include "server/job/request_checks.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

@@ -1,7 +1,6 @@
 #include "server/libraries/libraries_config.h"
 
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

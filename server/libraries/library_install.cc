@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <csignal>
 #include <deque>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_LIBRARIES_LIBRARY_INSTALL_H_
 #define SANDGLASS_SERVER_LIBRARIES_LIBRARY_INSTALL_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/phases/compile_key.h"

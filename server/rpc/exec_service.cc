@@ -1,7 +1,6 @@
 #include "server/rpc/exec_service.h"
 
 #include <memory>
-#include <optional>
 
 #include "server/exec/exec_request.h"
 #include "server/rpc/exec_calls.h"

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "server/base/errors.h"
 #include "server/files/file_methods.h"
 #include "server/rpc/grpc_status.h"

@@ -1,7 +1,6 @@
 #include "server/rpc/file_service.h"
 
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "server/files/file_methods.h"

@@ -1,14 +1,11 @@
 #include "server/rpc/layer_service.h"
 
 #include <deque>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"

@@ -1,7 +1,5 @@
 #include "server/rpc/trace_context.h"
 
-#include <map>
-
 #include "server/base/strings.h"
 
 namespace sandglass::server {

@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_RUN_POLICY_QUESTIONS_H_
 #define SANDGLASS_SERVER_RUN_POLICY_QUESTIONS_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 

@@ -1,7 +1,6 @@
 #include "server/run/run.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "server/base/proto_time.h"

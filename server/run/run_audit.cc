@@ -1,7 +1,6 @@
 #include "server/run/run_audit.h"
 
 #include <string>
-#include <utility>
 
 #include "nlohmann/json.hpp"
 #include "policy/audit/audit_chain.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"

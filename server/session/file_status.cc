@@ -1,7 +1,6 @@
 #include "server/session/file_status.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"

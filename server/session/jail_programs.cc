@@ -1,8 +1,6 @@
 // Runs of a session in a language that has no kernel.
 #include <memory>
-#include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/monotonic.h"
 #include "server/base/strings.h"

@@ -7,9 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "policy/language/language.h"

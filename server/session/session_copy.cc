@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

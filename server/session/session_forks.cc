@@ -1,6 +1,5 @@
 // Sessions that begin with the files of another.
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
