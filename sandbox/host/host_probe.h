@@ -20,7 +20,7 @@ struct Layer {
 };
 
 struct HostReport {
-  std::string kernel;  // uname -r
+  std::string kernel;    // uname -r
   int landlock_abi = 0;  // 0: none
   // The disks whose I/O can be capped, as "major:minor"; empty: none can.
   std::vector<std::string> disks;
