@@ -109,6 +109,15 @@ bool CloseFrom(int first) {
   return ::syscall(SYS_close_range, first, UINT_MAX, 0) == 0;
 }
 
+bool CloseAllBut(absl::Span<const int> sorted) {
+  int from = 3;
+  for (const int fd : sorted) {
+    if (fd > from && !CloseRange(from, fd - 1)) return false;
+    from = fd + 1;
+  }
+  return CloseFrom(from);
+}
+
 int ThreadCount() {
   DIR* dir = ::opendir("/proc/self/task");
   if (dir == nullptr) return -1;

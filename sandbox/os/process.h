@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::os {
@@ -75,6 +76,8 @@ void ResetSignals();
 bool CloseRange(int first, int last);
 // The same for all descriptors from `first` on.
 bool CloseFrom(int first);
+// Closes all descriptors from 3 on but these, which are in ascending order.
+bool CloseAllBut(absl::Span<const int> sorted);
 
 // The number of threads of this process, from /proc/self/task; -1 when it can't
 // be found out.

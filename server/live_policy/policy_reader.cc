@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -53,15 +52,6 @@ std::string ReadAgain(const std::string& directory, const PolicySet& in_force,
                     [](std::string* out, const sandbox::JailTemplate& each) {
                       out->append(each.name);
                     }));
-}
-
-bool KeepOnly(std::initializer_list<int> sorted) {
-  int from = 3;
-  for (const int fd : sorted) {
-    if (fd > from && !os::CloseRange(from, fd - 1)) return false;
-    from = fd + 1;
-  }
-  return os::CloseFrom(from);
 }
 
 // Leaves nothing but the right to read. That right isn't bound to the policy
@@ -116,7 +106,7 @@ absl::StatusOr<std::unique_ptr<PolicyReader>> PolicyReader::Start(
     const int book = ledger.file().get();
     // ORDER: DieWithParent comes last, because a change of ids makes the kernel
     // forget whose death this process is to die with.
-    if (!KeepOnly({std::min(own, book), std::max(own, book)}) ||
+    if (!os::CloseAllBut({std::min(own, book), std::max(own, book)}) ||
         !GiveUpRights(uid, gid) || !os::DieWithParent(parent)) {
       ::_exit(1);
     }
