@@ -15,6 +15,8 @@ namespace {
 // (include/uapi/linux/landlock.h).
 constexpr uint64_t kTruncate = 1ULL << 14;
 constexpr uint64_t kIoctlDev = 1ULL << 15;
+constexpr uint64_t kBindTcp = 1ULL << 0;
+constexpr uint64_t kConnectTcp = 1ULL << 1;
 constexpr uint64_t kScopeAbstractUnixSocket = 1ULL << 0;
 constexpr uint64_t kScopeSignal = 1ULL << 1;
 
@@ -67,10 +69,19 @@ uint64_t AllowedRights(LandlockAccess access) {
 Fd MakeRuleset(const RulesetAttr& attr) {
   // A kernel refuses a structure larger than it knows if the unknown part holds
   // anything but zeros.
-  const size_t size =
-      attr.scoped == 0 ? sizeof(attr.handled_access_fs) : sizeof(attr);
+  const size_t size = attr.handled_access_net == 0 && attr.scoped == 0
+                          ? sizeof(attr.handled_access_fs)
+                          : sizeof(attr);
   return Fd(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
+}
+
+bool AddRule(const Fd& ruleset, const Fd& path, uint64_t rights) {
+  struct landlock_path_beneath_attr beneath = {};
+  beneath.parent_fd = path.get();
+  beneath.allowed_access = rights;
+  return ::syscall(SYS_landlock_add_rule, ruleset.get(),
+                   LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
 }
 
 // Returns true also when there is no such path.
@@ -79,12 +90,8 @@ bool AddPath(const Fd& ruleset, const char* name, uint64_t rights) {
   if (!path.valid()) return errno == ENOENT;
   struct stat info = {};
   if (::fstat(path.get(), &info) != 0) return false;
-  struct landlock_path_beneath_attr beneath = {};
-  beneath.parent_fd = path.get();
-  beneath.allowed_access =
-      S_ISDIR(info.st_mode) ? rights : rights & kFileRights;
-  return ::syscall(SYS_landlock_add_rule, ruleset.get(),
-                   LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+  return AddRule(ruleset, path,
+                 S_ISDIR(info.st_mode) ? rights : rights & kFileRights);
 }
 
 }  // namespace
@@ -124,6 +131,24 @@ Fd MakeLandlockWriteRuleset(int abi, absl::Span<const std::string> paths) {
     if (!ruleset.valid() || !AddPath(ruleset, path.c_str(), allowed)) {
       return Fd();
     }
+  }
+  return ruleset;
+}
+
+Fd MakeLandlockFillRuleset(int abi, const Fd& directory) {
+  RulesetAttr attr = {};
+  attr.handled_access_fs = HandledRights(abi);
+  if (abi >= 4) attr.handled_access_net = kBindTcp | kConnectTcp;
+  if (abi >= 6) attr.scoped = kScopeAbstractUnixSocket | kScopeSignal;
+  constexpr uint64_t kFill =
+      LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
+      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM |
+      LANDLOCK_ACCESS_FS_REFER | kTruncate;
+  Fd ruleset = MakeRuleset(attr);
+  if (!ruleset.valid() ||
+      !AddRule(ruleset, directory, kFill & attr.handled_access_fs)) {
+    return Fd();
   }
   return ruleset;
 }

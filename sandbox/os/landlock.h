@@ -48,6 +48,14 @@ Fd MakeLandlockRuleset(int abi, absl::Span<const LandlockPath> paths,
 // above.
 Fd MakeLandlockWriteRuleset(int abi, absl::Span<const std::string> paths);
 
+// Makes a ruleset for a process that only fills one directory with files: below
+// `directory` it may make, write, link and remove files, directories and
+// symbolic links, and list directories; nothing can be read or executed
+// anywhere, and no TCP port can be bound or connected to, as far as this ABI
+// knows these rights. Before ABI 2 no hard link leads into another directory.
+// Returns an empty Fd and sets errno on failure.
+Fd MakeLandlockFillRuleset(int abi, const Fd& directory);
+
 // Calls landlock_restrict_self(2). Needs no_new_privs.
 bool LandlockRestrictSelf(const Fd& ruleset);
 
