@@ -103,10 +103,10 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   if (const auto failed = start.TakePlaces()) return *failed;
   if (const auto failed = start.LookAtHost()) return *failed;
   start.OpenStores();
-  // ORDER: spawner, egress proxy and reader come before any thread and any gRPC
-  // object, since they are forked; the socket comes before the rights are
-  // dropped, since its place needs them; the rights are dropped before the
-  // first byte from a client is read.
+  // ORDER: spawner, egress proxy, reader and unpacker come before any thread
+  // and any gRPC object, since they are forked; the socket comes before the
+  // rights are dropped, since its place needs them; the rights are dropped
+  // before the first byte from a client is read.
   if (absl::Status single = RequireSingleThread(); !single.ok()) {
     return FailStart(single, 1);
   }

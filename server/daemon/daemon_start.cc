@@ -131,6 +131,7 @@ void RunningDaemon::StartPool() {
   if (!parts_.libraries) return;
   install_runner_.emplace(operations_.readiness(), *parts_.sandbox, *pool_);
   parts_.libraries->runner = &*install_runner_;
+  parts_.libraries->unpacker = parts_.unpacker.get();
   libraries_.emplace(*std::move(parts_.libraries));
 }
 

@@ -17,6 +17,7 @@
 #include "server/images/image_files.h"
 #include "server/images/image_record.h"
 #include "server/languages/prepared_store.h"
+#include "server/libraries/unpack_helper.h"
 #include "server/live_policy/policy_reader.h"
 #include "server/live_policy/policy_set.h"
 #include "server/phases/compile_store.h"
@@ -40,8 +41,9 @@ struct ServingParts {
   os::Fd listener;                          // empty for TCP
   os::Fd audit_directory;                   // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
-  PolicyAcceptance acceptance;      // of policies that are read later
-  Heartbeat* supervisor = nullptr;  // null when there is none
+  std::unique_ptr<UnpackHelper> unpacker;  // null when there are no libraries
+  PolicyAcceptance acceptance;             // of policies that are read later
+  Heartbeat* supervisor = nullptr;         // null when there is none
 };
 
 // Logs why the daemon doesn't start; returns `exit_status`.

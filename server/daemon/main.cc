@@ -8,9 +8,12 @@
 #include "server/base/version.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/supervisor.h"
+#include "server/libraries/unpack_process.h"
 
 int main(int argc, char** argv) {
   namespace server = sandglass::server;
+  // The daemon starts itself under another name; not for people.
+  if (server::IsUnpacker(argc, argv)) return server::ServeUnpacker();
   server::ConfigFlags flags;
   bool check = false;
   bool supervise = false;

@@ -237,8 +237,9 @@ std::optional<int> PrivilegedStart::StartHelpers() {
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox = StartSandbox();
   if (!sandbox.ok()) return FailStart(sandbox.status(), 1);
   sandbox_ = *std::move(sandbox);
-  // ORDER: both come after the daemon has moved into its own control group,
-  // since a group that holds a third process isn't recognised as delegated.
+  // ORDER: these helpers come after the daemon has moved into its own control
+  // group, since a group that holds a third process isn't recognised as
+  // delegated.
   absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
       StartEgress(config_.egress, *std::move(seed_), settings_.egress_uid,
                   templates_, spawners_end_.get());
@@ -250,6 +251,11 @@ std::optional<int> PrivilegedStart::StartHelpers() {
       settings_.reader_uid, settings_.identity.gid);
   if (!reader.ok()) return FailStart(reader.status(), 1);
   reader_ = *std::move(reader);
+  if (!libraries_) return std::nullopt;
+  absl::StatusOr<std::unique_ptr<UnpackHelper>> unpacker = UnpackHelper::Start(
+      config_.libraries.dir, settings_.identity.uid, settings_.identity.gid);
+  if (!unpacker.ok()) return FailStart(unpacker.status(), 1);
+  unpacker_ = *std::move(unpacker);
   return std::nullopt;
 }
 
@@ -328,6 +334,7 @@ ServingParts PrivilegedStart::Parts(Heartbeat* supervisor) {
           .listener = std::move(listener_),
           .audit_directory = std::move(audit_directory_),
           .policy_reader = std::move(reader_),
+          .unpacker = std::move(unpacker_),
           .acceptance = std::move(acceptance),
           .supervisor = supervisor};
 }

@@ -23,6 +23,7 @@
 #include "server/daemon/resolved_config.h"
 #include "server/images/image_files.h"
 #include "server/languages/prepared_store.h"
+#include "server/libraries/unpack_helper.h"
 #include "server/live_policy/policy_reader.h"
 #include "server/phases/compile_store.h"
 #include "server/session/session_store.h"
@@ -46,7 +47,7 @@ class PrivilegedStart {
   void OpenStores();
   // What jails will be made from: templates, zygotes, and secrets for them.
   std::optional<int> PlanJails();
-  // The spawners, the egress proxy and the policy reader.
+  // The spawners, the egress proxy, the policy reader and the unpacker.
   std::optional<int> StartHelpers();
   std::optional<int> OpenKeptPlaces();
   std::optional<int> BindSocket();
@@ -73,6 +74,7 @@ class PrivilegedStart {
   std::optional<LibrariesParts> libraries_;
   std::unique_ptr<sandbox::Sandbox> sandbox_;
   std::unique_ptr<PolicyReader> reader_;
+  std::unique_ptr<UnpackHelper> unpacker_;
   std::unique_ptr<SessionStore> sessions_;
   os::Fd audit_directory_;
   os::Fd listener_;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -30,10 +31,13 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 }  // namespace
 
 RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
-  pollfd fds[] = {{signals_.get(), POLLIN, 0},
-                  {helper_died_.get(), POLLIN, 0},
-                  {clock_set_.get(), POLLIN, 0},
-                  {stopping_ ? -1 : parts_.policy_reader->end(), POLLIN, 0}};
+  pollfd fds[] = {
+      {signals_.get(), POLLIN, 0},
+      {helper_died_.get(), POLLIN, 0},
+      {clock_set_.get(), POLLIN, 0},
+      {stopping_ ? -1 : parts_.policy_reader->end(), POLLIN, 0},
+      {stopping_ || parts_.unpacker == nullptr ? -1 : parts_.unpacker->end(),
+       POLLIN, 0}};
   const int timeout_ms =
       timeout == absl::InfiniteDuration()
           ? -1
@@ -58,10 +62,13 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
     return Wake::kStop;
   }
   if ((fds[1].revents & POLLIN) != 0) return Wake::kHelperDied;
-  if (fds[3].revents == 0) return Wake::kNothing;
+  if (fds[3].revents == 0 && fds[4].revents == 0) return Wake::kNothing;
   // Nobody in this process has the rights to start another one.
   Log(LogLevel::kError, "helper_died",
-      {{"error", "the process that reads the policy is gone"}});
+      {{"error", std::string(fds[3].revents != 0
+                                 ? "the process that reads the policy is gone"
+                                 : "the process that unpacks archives is "
+                                   "gone")}});
   return Wake::kHelperDied;
 }
 

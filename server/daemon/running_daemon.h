@@ -66,8 +66,8 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   }
 
   absl::Status Start();
-  // Serves until a signal comes, or a spawner, the egress proxy or the policy
-  // reader dies.
+  // Serves until a signal comes, or a spawner, the egress proxy, the policy
+  // reader or the unpacker dies.
   int Run();
 
  private:

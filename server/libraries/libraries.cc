@@ -173,8 +173,9 @@ absl::Status Libraries::Install(const LibraryInstaller& installer,
     }
     ++installing_;
   }
-  absl::Status installed = InstallLibraries(installer, set, *parts_.runner,
-                                            staging.path(), progress, cancel);
+  absl::Status installed =
+      InstallLibraries(installer, set, *parts_.runner, *parts_.unpacker,
+                       staging.path(), progress, cancel);
   Log(installed.ok() ? LogLevel::kInfo : LogLevel::kWarning,
       "libraries_installed",
       {{"lang", Name(set.ecosystem())},

@@ -16,10 +16,9 @@
 #include "absl/strings/str_join.h"
 #include "policy/libraries/library_lock.h"
 #include "policy/libraries/library_words.h"
-#include "sandbox/archive/tar.h"
-#include "sandbox/archive/unpack.h"
 #include "sandbox/jail/jail_event.h"
 #include "sandbox/os/status.h"
+#include "sandbox/wire/file_code.h"
 #include "sandbox/yard/java_key_store.h"
 #include "server/base/strings.h"
 #include "server/job/jail_network.h"
@@ -29,7 +28,6 @@
 namespace sandglass::server {
 namespace {
 
-constexpr size_t kReadAhead = size_t{1} << 20;
 constexpr char kScript[] = "install.sh";
 constexpr char kCertificates[] = "registry-ca.pem";
 constexpr char kJavaStore[] = "registry-ca.jks";
@@ -163,35 +161,38 @@ absl::Status UnpackError(const sandbox::FileResult& result,
       "what was installed can't be unpacked: ", os::ErrorText(result.error)));
 }
 
-absl::Status Unpack(const os::Fd& archive, const std::string& tree,
-                    const LayerBounds& bounds) {
+absl::Status Unpack(const UnpackHelper& unpacker, const os::Fd& archive,
+                    const std::string& tree, const LayerBounds& bounds,
+                    CancelToken& cancel) {
   const os::Fd top(::open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!top.valid()) return os::ErrnoStatus("open ", tree);
-  off_t at = 0;
-  // Reads ahead, since most files are smaller than a header and its padding.
-  std::string buffer(kReadAhead, '\0');
-  std::string_view ahead;
-  sandbox::TarReader reader([&](char* data, size_t size) -> ssize_t {
-    if (ahead.empty()) {
-      const ssize_t got =
-          ::pread(archive.get(), buffer.data(), buffer.size(), at);
-      if (got <= 0) return got;
-      at += got;
-      ahead = {buffer.data(), static_cast<size_t>(got)};
-    }
-    const size_t taken = ahead.copy(data, size);
-    ahead.remove_prefix(taken);
-    return static_cast<ssize_t>(taken);
-  });
-  sandbox::Unpacker unpacker(top, bounds.max_bytes, bounds.max_files);
-  const sandbox::FileResult result = unpacker.Run(reader);
-  return result.ok() ? absl::OkStatus() : UnpackError(result, bounds);
+  const absl::StatusOr<sandbox::FileResult> result =
+      unpacker.Unpack(archive, top, {.bounds = bounds}, cancel);
+  if (result.ok()) {
+    return result->ok() ? absl::OkStatus() : UnpackError(*result, bounds);
+  }
+  const absl::string_view words = result.status().message();
+  switch (result.status().code()) {
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::FailedPreconditionError(
+          absl::StrCat("the libraries could not be installed: ", words));
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kInternal:
+      return absl::InternalError(
+          absl::StrCat("what was installed can't be unpacked: ", words));
+    case absl::StatusCode::kResourceExhausted:
+      // Not RESOURCE_EXHAUSTED, which says that the libraries are too large.
+      return absl::UnavailableError(words);
+    default:
+      return result.status();
+  }
 }
 
 }  // namespace
 
 absl::Status InstallLibraries(const LibraryInstaller& installer,
                               const policy::LibrarySet& set, JobRunner& runner,
+                              const UnpackHelper& unpacker,
                               const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel) {
@@ -231,7 +232,7 @@ absl::Status InstallLibraries(const LibraryInstaller& installer,
     return absl::FailedPreconditionError(message);
   }
   if (!listener.archive().valid()) return ArchiveChanged();
-  return Unpack(listener.archive(), tree, installer.bounds);
+  return Unpack(unpacker, listener.archive(), tree, installer.bounds, cancel);
 }
 
 }  // namespace sandglass::server

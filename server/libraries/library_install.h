@@ -13,6 +13,7 @@
 #include "server/job/job_runner.h"
 #include "server/layers/layer_builds.h"
 #include "server/layers/layer_store.h"
+#include "server/libraries/unpack_helper.h"
 
 namespace sandglass::server {
 
@@ -30,12 +31,15 @@ struct LibraryInstaller {
   LayerBounds bounds;
 };
 
-// Installs a set in a jail of its own and unpacks what that made into the
-// directory `tree`. FAILED_PRECONDITION: the tool could not, with its own
-// words, shortened. CANCELLED; errors of `runner`; RESOURCE_EXHAUSTED: it is
-// too large, or the disk is full.
+// Installs a set in a jail of its own and has what that made unpacked into the
+// directory `tree`, by a process that isn't this one. FAILED_PRECONDITION: the
+// tool could not, with its own words, shortened, or what it made takes too long
+// to unpack. CANCELLED; errors of `runner`; RESOURCE_EXHAUSTED: it is too
+// large, or the disk is full; INTERNAL, UNAVAILABLE: it can't be unpacked, not
+// for any reason in it that is known.
 absl::Status InstallLibraries(const LibraryInstaller& installer,
                               const policy::LibrarySet& set, JobRunner& runner,
+                              const UnpackHelper& unpacker,
                               const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel);

@@ -50,3 +50,11 @@ target_link_libraries(policy_reader_test PRIVATE sandglass_server
   GTest::gmock_main)
 add_test(NAME policy_reader_test COMMAND policy_reader_test)
 set_tests_properties(policy_reader_test PROPERTIES LABELS "jail" TIMEOUT 120)
+
+# The processes that unpack what installs left, as root.
+add_executable(unpack_helper_test
+  ${CMAKE_SOURCE_DIR}/tests/jail/unpack_helper_test.cc
+  ${CMAKE_SOURCE_DIR}/tests/jail/unpack_walls_test.cc)
+target_link_libraries(unpack_helper_test PRIVATE sandglass_server GTest::gmock)
+add_test(NAME unpack_helper_test COMMAND unpack_helper_test)
+set_tests_properties(unpack_helper_test PROPERTIES LABELS "jail" TIMEOUT 120)

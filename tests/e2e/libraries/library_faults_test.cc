@@ -2,7 +2,9 @@
 
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -10,8 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/e2e/libraries/library_fixture.h"
+#include "tests/support/host/process.h"
+#include "tests/support/text.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -159,6 +164,66 @@ TEST_F(LibraryFaults, SetUpThatForksForEverEndsWithItsTime) {
       HasSubstr("could not be installed"));
   const RunResult other = client().Run(Importing({"part"}));
   EXPECT_EQ(other.response.stdout().data(), "ok\n") << Describe(other);
+  StopDaemon();
+}
+
+// The pages that its children have touched in all, of those that have ended;
+// -1 when there is no such process.
+int64_t PagesOfChildren(pid_t pid) {
+  const std::string stat = ReadProc(pid, "stat");
+  // proc(5): the name may have any character, so what follows it is counted.
+  const std::vector<std::string> fields =
+      Words(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
+  constexpr size_t kChildrensMinorFaults = 8;
+  int64_t pages = -1;
+  if (fields.size() <= kChildrensMinorFaults ||
+      !absl::SimpleAtoi(fields[kChildrensMinorFaults], &pages)) {
+    return -1;
+  }
+  return pages;
+}
+
+TEST_F(LibraryFaults, WhatWasInstalledIsUnpackedByAProcessOfItsOwn) {
+  TestRegistry registry(kPort);
+  ASSERT_NO_FATAL_FAILURE(Start());
+  std::vector<pid_t> unpackers;
+  for (const Process& process : daemon().Processes()) {
+    if (CommandOf(process.pid).find("sandglass-unpacker") == 0) {
+      unpackers.push_back(process.pid);
+    }
+  }
+  ASSERT_EQ(unpackers.size(), 1U);
+  EXPECT_EQ(StatusOf(unpackers[0])["CapEff"], "0000000000000000");
+  EXPECT_EQ(StatusOf(unpackers[0])["NoNewPrivs"], "1");
+  EXPECT_EQ(PagesOfChildren(unpackers[0]), 0);
+  EXPECT_EQ(client().Run(Importing({"part"})).response.stdout().data(), "ok\n");
+  // It has had a child, which has ended.
+  const int64_t pages = PagesOfChildren(unpackers[0]);
+  EXPECT_GT(pages, 0);
+  // What is there already isn't unpacked again.
+  EXPECT_EQ(client().Run(Importing({"part"})).response.stdout().data(), "ok\n");
+  EXPECT_EQ(PagesOfChildren(unpackers[0]), pages);
+  StopDaemon();
+}
+
+TEST_F(LibraryFaults, AnUnpackerThatIsStoppedKeepsTheInstallAloneWaiting) {
+  TestRegistry registry(kPort);
+  ASSERT_NO_FATAL_FAILURE(Start());
+  const std::vector<Process> unpackers =
+      FindByCommand(daemon().pid(), "sandglass-unpacker");
+  ASSERT_EQ(unpackers.size(), 1U);
+  ASSERT_EQ(::kill(unpackers[0].pid, SIGSTOP), 0);
+  std::thread waiting([&] {
+    const RunResult late = client().Run(Importing({"part"}));
+    EXPECT_EQ(late.response.stdout().data(), "ok\n") << Describe(late);
+  });
+  EXPECT_TRUE(WaitUntil([&] { return registry.Count("part") > 0; }, kSettle));
+  v1::RunCodeRequest other;
+  other.set_language("python");
+  other.set_code("print('ok')");
+  EXPECT_EQ(client().Run(other).response.stdout().data(), "ok\n");
+  ASSERT_EQ(::kill(unpackers[0].pid, SIGCONT), 0);
+  waiting.join();
   StopDaemon();
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -48,8 +49,11 @@ class Crash : public OwnDaemonTest {
       const auto path = std::filesystem::read_symlink(
           absl::StrCat("/proc/", process.pid, "/exe"), error);
       const std::string command = CommandOf(process.pid);
-      // It is the daemon's executable, too, and not what is meant.
-      if (command.find("sandglass-policy-reader") == 0) continue;
+      // These have the daemon's executable, too, and aren't what is meant.
+      if (command.find("sandglass-policy-reader") == 0 ||
+          command.find("sandglass-unpacker") == 0) {
+        continue;
+      }
       if (path.filename() == executable ||
           command.find(executable) != std::string::npos) {
         found.push_back(process);
@@ -58,14 +62,14 @@ class Crash : public OwnDaemonTest {
     return found;
   }
 
-  pid_t PolicyReader() {
+  // The helper that has this title; 0 when there is none.
+  pid_t Helper(const std::string& title) {
     for (const Process& process : daemon().Processes()) {
-      if (CommandOf(process.pid).find("sandglass-policy-reader") == 0) {
-        return process.pid;
-      }
+      if (CommandOf(process.pid).find(title) == 0) return process.pid;
     }
     return 0;
   }
+  pid_t PolicyReader() { return Helper("sandglass-policy-reader"); }
 
   bool ServingAgain() {
     const absl::Time start = absl::Now();
@@ -162,22 +166,25 @@ TEST_F(Crash, UnderSuperviseAServerThatHangsIsReplaced) {
 }
 
 // Nobody in it has the rights to start another.
-TEST_F(Crash, UnderSuperviseAKilledPolicyReaderIsReplaced) {
-  ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
-  daemon().Remember();
-  std::vector<Process> servers = Named("sandglassd");
-  std::erase(servers, daemon().process());
-  const pid_t reader = PolicyReader();
-  ASSERT_NE(reader, 0);
-  ASSERT_EQ(::kill(reader, SIGKILL), 0);
-  ASSERT_TRUE(WaitUntilDead(servers, kSettle))
-      << "the server goes on without its policy reader";
-  EXPECT_TRUE(ServingAgain());
-  EXPECT_NE(PolicyReader(), 0);
-  EXPECT_THAT(
-      daemon().LogTail(200),
-      ::testing::HasSubstr("the process that reads the policy is gone"));
-  StopDaemon();
+TEST_F(Crash, UnderSuperviseAKilledHelperIsReplaced) {
+  const std::pair<std::string, std::string> helpers[] = {
+      {"sandglass-policy-reader", "the process that reads the policy is gone"},
+      {"sandglass-unpacker", "the process that unpacks archives is gone"}};
+  for (const auto& [title, words] : helpers) {
+    ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+    daemon().Remember();
+    std::vector<Process> servers = Named("sandglassd");
+    std::erase(servers, daemon().process());
+    const pid_t helper = Helper(title);
+    ASSERT_NE(helper, 0) << title;
+    ASSERT_EQ(::kill(helper, SIGKILL), 0);
+    ASSERT_TRUE(WaitUntilDead(servers, kSettle))
+        << "the server goes on without its " << title;
+    EXPECT_TRUE(ServingAgain());
+    EXPECT_NE(Helper(title), 0) << title;
+    EXPECT_THAT(daemon().LogTail(200), ::testing::HasSubstr(words));
+    StopDaemon();
+  }
 }
 
 // Its disk may hang: nothing but a reload needs it.

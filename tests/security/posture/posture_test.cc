@@ -290,6 +290,7 @@ TEST_F(PostureOfServer, IsAsCommitted) {
   EXPECT_EQ(comparison.Run({{"daemon", "", ""},
                             {"egress", "", ""},
                             {"policy-reader", "", ""},
+                            {"unpacker", "", ""},
                             {"supervisor", "", ""}}),
             "");
   // A daemon that is to end would wait for it.

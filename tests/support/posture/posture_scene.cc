@@ -156,6 +156,9 @@ void Scene::NameRoles(const std::string& marker, pid_t inside) {
     } else if (absl::StartsWith(member.command, "sandglass-policy-reader") &&
                member.parent == daemon_->pid) {
       member.role = "policy-reader";
+    } else if (member.command == "sandglass-unpacker" &&
+               member.parent == daemon_->pid) {
+      member.role = "unpacker";
     } else if (member.command == "sandglass-egress" &&
                member.parent == daemon_->pid) {
       member.role = "egress";
