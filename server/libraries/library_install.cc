@@ -154,7 +154,10 @@ absl::Status UnpackError(const sandbox::FileResult& result,
   if (result.error == ENOSPC || result.error == EDQUOT) {
     return absl::ResourceExhaustedError("the disk with the libraries is full");
   }
-  if (result.error == 0 || result.code == FileCode::kBadArchive) {
+  // EXDEV: Landlock's first version lets no hard link lead into another
+  // directory. The archive of an install has none at all.
+  if (result.error == 0 || result.error == EXDEV ||
+      result.code == FileCode::kBadArchive) {
     return ArchiveChanged();
   }
   return absl::InternalError(absl::StrCat(

@@ -319,7 +319,8 @@ int ServeUnpacker() {
     return 1;
   }
   ServeOrders(channel, *walls);
-  return 0;
+  // What is still unpacked ends with this process.
+  ::_exit(0);
 }
 
 }  // namespace sandglass::server

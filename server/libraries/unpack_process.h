@@ -86,8 +86,8 @@ class UnpackWalls {
 
 // Whether this process was started as the helper.
 bool IsUnpacker(int argc, const char* const* argv);
-// Serves until the daemon closes its end of the channel; returns the exit
-// status.
+// Serves until the daemon closes its end of the channel, and then ends the
+// process. Returns, with an exit status, only when it can't serve.
 int ServeUnpacker();
 
 }  // namespace sandglass::server
