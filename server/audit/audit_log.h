@@ -161,8 +161,8 @@ class AuditLog {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread sync_thread_;
 
-  // Held for moments only; when both are held, it is locked after mutex_.
-  mutable absl::Mutex state_mutex_;
+  // Held for moments only.
+  mutable absl::Mutex state_mutex_ ABSL_ACQUIRED_AFTER(mutex_);
   State state_ ABSL_GUARDED_BY(state_mutex_);
   std::optional<MonotonicTime> sync_began_ ABSL_GUARDED_BY(state_mutex_);
 };

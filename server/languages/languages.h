@@ -131,7 +131,8 @@ class LanguageProbe {
   const CheckedFunction checked_;
   bool skip_canaries_ = false;
   CancelToken cancel_;
-  absl::Mutex checking_;  // held by the one who checks; locked before mutex_
+  // Held by the one who checks.
+  absl::Mutex checking_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable absl::Mutex mutex_;
   // Keyed by id and image.
   std::map<std::string, std::string> versions_ ABSL_GUARDED_BY(mutex_);
