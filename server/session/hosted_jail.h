@@ -41,7 +41,8 @@ class HostedJail {
   HostedJail(DeniedCalls* denied, const DeniedCalls::Source& source)
       : denied_(denied), source_(source) {}
 
-  // Held so that init is asked for nothing while a fork stops all processes.
+  // Held so that init is asked for no kernel or program while a fork stops all
+  // processes. (SessionJail refuses commands meanwhile.)
   absl::Mutex& forking() ABSL_LOCK_RETURNED(forking_) { return forking_; }
   // For everything that changes together with the jail.
   absl::Mutex& mutex() const ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
