@@ -223,6 +223,12 @@ class Compiled(StyleCheckTest):
             "  int count_ ABSL_GUARDED_BY(mutex_) = 0;\n"
             "};\n")
     UNGUARDED = GOOD.replace("    absl::MutexLock lock(&mutex_);\n", "")
+    DISORDERED = (GOOD.replace("absl::Mutex mutex_;",
+                               "absl::Mutex first_ ABSL_ACQUIRED_BEFORE(mutex_);\n"
+                               "  absl::Mutex mutex_;")
+                  .replace("lock(&mutex_);\n",
+                           "lock(&mutex_);\n"
+                           "    absl::MutexLock late(&first_);\n"))
     DANGLING = ("#include <string>\n#include <utility>\n"
                 "int Length(std::string text) {\n"
                 "  std::string taken = std::move(text);\n"
@@ -254,6 +260,11 @@ class Compiled(StyleCheckTest):
         bad = self.findings("thread_safety.py", self.UNGUARDED)
         self.assertEqual(bad.returncode, 1, bad.stdout)
         self.assertIn("requires holding mutex 'mutex_'", bad.stdout)
+
+    def test_wrong_order_of_locks_is_found(self):
+        bad = self.findings("thread_safety.py", self.DISORDERED)
+        self.assertEqual(bad.returncode, 1, bad.stdout)
+        self.assertIn("'first_' must be acquired before 'mutex_'", bad.stdout)
 
     def test_use_after_move_is_found(self):
         good = self.findings("tidy.py", self.GOOD)

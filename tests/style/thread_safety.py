@@ -15,8 +15,9 @@ import project
 import unit_checks
 
 CLANG = "clang++-14"
-OPTIONS = ["-fsyntax-only", "-Wthread-safety", "-Werror",
-           "-Wno-unknown-warning-option"]
+# ABSL_ACQUIRED_BEFORE and ABSL_ACQUIRED_AFTER are looked at with "-beta" only.
+OPTIONS = ["-fsyntax-only", "-Wthread-safety", "-Wthread-safety-beta",
+           "-Werror", "-Wno-unknown-warning-option"]
 # What is guarded is private: only a class's own sources, and who includes its
 # inline functions, can break the rule.
 LOCK = re.compile(r"\babsl::(Mutex|\w*MutexLock)\b|\bABSL_\w*(GUARDED|LOCK)")
