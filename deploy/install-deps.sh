@@ -39,6 +39,7 @@ BUILD_PACKAGES=(
   file
   g++
   libabsl-dev
+  libboost-dev
   libc-ares-dev
   libcli11-dev
   libcurl4-openssl-dev

@@ -68,8 +68,9 @@ absl::Status TakeToken(const McpOptions& options, std::string& token) {
                        : CheckToken(absl::StrCat("$", kTokenVariable), token);
 }
 
-absl::Status ServeHttp(const McpProtocol& protocol, const McpOptions& options,
-                       const StopSignal& stop) {
+absl::Status ServeMcpOverHttp(const McpProtocol& protocol,
+                              const McpOptions& options,
+                              const StopSignal& stop) {
   absl::StatusOr<ListenAddress> address = ParseListenAddress(*options.http);
   if (!address.ok()) return address.status();
   std::string token;
@@ -86,14 +87,12 @@ absl::Status ServeHttp(const McpProtocol& protocol, const McpOptions& options,
   const McpEndpoint endpoint(
       protocol, {.token = std::move(token),
                  .loopback_hosts_only = address->loopback && !guarded});
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(
-      *address, HttpBounds{},
-      [&](HttpConnection& connection) { endpoint.Serve(connection); });
-  if (!server.ok()) return server.status();
-  WriteAll(STDERR_FILENO, absl::StrCat("sandglass: serving MCP at http://",
-                                       (*server)->address(), "/mcp\n"));
-  (*server)->Serve(stop);
-  return absl::OkStatus();
+  return ServeHttp(*address, HttpBounds{}, endpoint, stop,
+                   [](const std::string& actual) {
+                     WriteAll(STDERR_FILENO,
+                              absl::StrCat("sandglass: serving MCP at http://",
+                                           actual, "/mcp\n"));
+                   });
 }
 
 }  // namespace
@@ -114,7 +113,7 @@ int McpCommand(const std::string& address, const McpOptions& options) {
   DaemonLink link(address);
   const McpProtocol protocol(DaemonTools(link, options.profile));
   if (options.http) {
-    const absl::Status status = ServeHttp(protocol, options, stop);
+    const absl::Status status = ServeMcpOverHttp(protocol, options, stop);
     return status.ok() ? kExitOk : Fail(status);
   }
   ServeLines(protocol, STDIN_FILENO, STDOUT_FILENO, stop);

@@ -1,168 +1,387 @@
 #include "client/mcp/http/http_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
+#include <fcntl.h>
 
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <list>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <set>
+#include <sstream>
 #include <thread>
 #include <utility>
 
-#include "absl/memory/memory.h"
-#include "absl/status/status.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "client/base/terminal_filter.h"
+
+// For clang 14, Asio looks for an older header of coroutines than is there.
+#define BOOST_ASIO_HAS_CO_AWAIT 1
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
 
 namespace sandglass::client {
 namespace {
 
-constexpr int kBreathMs = 100;
+namespace net = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using Tcp = net::ip::tcp;
+using Parser = http::request_parser<http::string_body>;
+using Message = http::response<http::buffer_body>;
+using Serializer = http::response_serializer<http::buffer_body>;
 
-// A client's thread, and whether it has finished.
-struct Client {
-  std::atomic<bool> done{false};
-  std::thread thread;
-};
+// How long a stream may be silent.
+constexpr auto kSilence = std::chrono::seconds(15);
+// How long, and how much, the rest of a refused request is read and dropped.
+constexpr auto kLinger = std::chrono::seconds(2);
+constexpr size_t kLingerBytes = 64 << 20;
+// How long to wait when there are no descriptors left.
+constexpr auto kBreath = std::chrono::milliseconds(100);
+constexpr size_t kReadBytes = 64 << 10;
+// Not a status: nobody is there to be told.
+constexpr int kGone = -1;
 
-absl::string_view WithoutBrackets(absl::string_view host) {
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    return host.substr(1, host.size() - 2);
-  }
-  return host;
+// Makes an operation put its error there instead of throwing it.
+auto Into(error_code& error) {
+  return net::redirect_error(net::use_awaitable, error);
 }
 
-// The address that the listening socket got.
-std::string AddressOf(int fd) {
-  sockaddr_storage bound = {};
-  socklen_t length = sizeof(bound);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length);
-  char host[INET6_ADDRSTRLEN] = "";
-  if (bound.ss_family == AF_INET6) {
-    sockaddr_in6 v6 = {};
-    std::memcpy(&v6, &bound, sizeof(v6));
-    inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host));
-    return absl::StrCat("[", host, "]:", ntohs(v6.sin6_port));
+void CloseOnExec(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+HttpRequest RequestOf(const Parser::value_type& message) {
+  HttpRequest request;
+  request.method = std::string(message.method_string());
+  request.path = std::string(message.target());
+  request.path.resize(std::min(request.path.find('?'), request.path.size()));
+  for (const auto& field : message) {
+    request.headers.emplace(
+        absl::AsciiStrToLower(std::string(field.name_string())),
+        std::string(field.value()));
   }
-  sockaddr_in v4 = {};
-  std::memcpy(&v4, &bound, sizeof(v4));
-  inet_ntop(AF_INET, &v4.sin_addr, host, sizeof(host));
-  return absl::StrCat(host, ":", ntohs(v4.sin_port));
+  return request;
+}
+
+// What connections share.
+struct Server {
+  const HttpBounds& bounds;
+  const HttpService& service;
+  std::set<class Connection*> connections = {};
+};
+
+// A client and its requests, one after the other. It lives as long as
+// operations of it are under way.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Tcp::socket socket, Server& server)
+      : server_(server),
+        stream_(std::move(socket)),
+        buffer_(server.bounds.head_bytes + kReadBytes),
+        wake_(stream_.get_executor()) {
+    server_.connections.insert(this);
+  }
+  ~Connection() { server_.connections.erase(this); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  net::awaitable<void> Serve() {
+    if (server_.connections.size() > server_.bounds.connections) {
+      HttpAnswer answer;
+      answer.response = server_.service.Failure(503);
+      co_await Send(answer, Message(http::status::ok, 11));
+    } else {
+      while (co_await ServeOne()) {
+      }
+    }
+    co_await Linger();
+    Close();
+  }
+
+  // Ends what is under way.
+  void Close() {
+    gone_ = true;
+    stream_.close();
+    wake_.cancel();
+  }
+
+ private:
+  // Returns whether another request may follow.
+  net::awaitable<bool> ServeOne() {
+    Parser parser;
+    HttpAnswer answer;
+    int status = co_await ReadHead(parser);
+    if (status == kGone) co_return false;
+    const HttpRequest head = RequestOf(parser.get());
+    std::optional<HttpResponse> refusal;
+    if (status == 0) refusal = server_.service.Refusal(head);
+    if (status == 0 && !refusal) status = co_await ReadBody(parser, head);
+    if (status == kGone) co_return false;
+    if (status != 0) refusal = server_.service.Failure(status);
+    // A body that has not been read can't be told from the next request, and an
+    // answer to HEAD would have to be without one.
+    const bool keep = status == 0 && parser.is_done() && parser.keep_alive() &&
+                      head.method != "HEAD";
+    Message message(http::status::ok,
+                    status == 0 ? parser.get().version() : 11);
+    message.keep_alive(keep);
+    if (refusal) {
+      answer.response = *std::move(refusal);
+    } else {
+      HttpRequest request = head;
+      request.body = std::move(parser.get().body());
+      answer = server_.service.Answer(request);
+    }
+    co_return co_await Send(answer, std::move(message));
+  }
+
+  // Until then, reading and writing may take.
+  void Allow() {
+    stream_.expires_after(absl::ToChronoNanoseconds(server_.bounds.patience));
+  }
+
+  // Returns the status that says what is wrong with a request; 0 for nothing.
+  static int StatusOf(const error_code& error) {
+    if (!error) return 0;
+    if (error == http::error::body_limit) return 413;
+    if (error == http::error::header_limit ||
+        error == http::error::buffer_overflow) {
+      return 431;
+    }
+    const error_code end = http::error::end_of_stream;
+    return error.category() != end.category() || error == end ||
+                   error == http::error::partial_message
+               ? kGone
+               : 400;
+  }
+
+  // Reads what precedes the body. Returns a status, or kGone.
+  net::awaitable<int> ReadHead(Parser& parser) {
+    error_code error;
+    Allow();
+    if (buffer_.size() == 0) {
+      buffer_.commit(co_await stream_.async_read_some(
+          buffer_.prepare(kReadBytes), Into(error)));
+      if (error) co_return kGone;
+      Allow();
+    }
+    parser.header_limit(static_cast<uint32_t>(server_.bounds.head_bytes));
+    // That is looked at when it is clear that the body is wanted.
+    parser.body_limit(std::numeric_limits<uint64_t>::max());
+    co_await http::async_read_header(stream_, buffer_, parser, Into(error));
+    co_return StatusOf(error);
+  }
+
+  // Reads the body; returns the same.
+  net::awaitable<int> ReadBody(Parser& parser, const HttpRequest& head) {
+    // What a proxy might understand in another way.
+    if (head.headers.contains("transfer-encoding") &&
+        (head.Header("transfer-encoding") != "chunked" ||
+         parser.get().version() != 11)) {
+      co_return 400;
+    }
+    const auto length = parser.content_length();
+    if (!length && !parser.chunked() && head.method == "POST") co_return 411;
+    if (length && *length > server_.bounds.body_bytes) co_return 413;
+    if (parser.is_done()) co_return 0;
+    parser.body_limit(server_.bounds.body_bytes);
+    error_code error;
+    if (absl::EqualsIgnoreCase(head.Header("expect").value_or(""),
+                               "100-continue") &&
+        buffer_.size() == 0) {
+      http::response<http::empty_body> go_on(http::status::continue_, 11);
+      co_await http::async_write(stream_, go_on, Into(error));
+    }
+    co_await http::async_read(stream_, buffer_, parser, Into(error));
+    co_return StatusOf(error);
+  }
+
+  // Writes what the serializer has: of a stream, the head or a piece. Returns
+  // false when the client is gone.
+  net::awaitable<bool> Write(Serializer& serializer) {
+    error_code error;
+    while (!gone_ && !error && !serializer.is_done() &&
+           !(serializer.split() && serializer.is_header_done())) {
+      Allow();
+      co_await http::async_write_some(stream_, serializer, Into(error));
+      if (error && error != http::error::need_buffer) gone_ = true;
+    }
+    co_return !gone_;
+  }
+
+  // Sends an answer, whose work it does before. `message` says the version, and
+  // whether the connection can be kept. Returns whether another request may
+  // follow.
+  net::awaitable<bool> Send(HttpAnswer& answer, Message message) {
+    const bool stream = !answer.filler.empty();
+    message.result(static_cast<unsigned>(answer.response.status));
+    for (const auto& [name, value] : answer.response.headers) {
+      message.set(name, value);
+    }
+    Serializer serializer(message);
+    if (stream) {
+      message.chunked(message.version() == 11);
+      // HTTP/1.0 knows no other end of a stream than the connection's.
+      message.keep_alive(message.keep_alive() && message.chunked());
+      serializer.split(true);
+      co_await Write(serializer);
+      serializer.split(false);
+    }
+    if (answer.work) co_await Work(answer, stream, message, serializer);
+    std::string& body = answer.response.body;
+    if (!stream) message.content_length(body.size());
+    message.body() = {body.empty() ? nullptr : body.data(), body.size(), false};
+    const bool written = co_await Write(serializer);
+    co_return written&& message.keep_alive();
+  }
+
+  // Does the answer's work on a thread, sends the pieces of a stream as they
+  // come, and puts the rest into the response's body. Cancels the work when the
+  // client goes away; returns when it has ended.
+  net::awaitable<void> Work(HttpAnswer& answer, bool stream, Message& message,
+                            Serializer& serializer) {
+    bool done = false;
+    std::string pieces;
+    const auto post = [this, self = shared_from_this()](auto change) {
+      net::post(stream_.get_executor(), [self, change = std::move(change)] {
+        change();
+        self->wake_.cancel();
+      });
+    };
+    std::thread thread([&] {
+      std::string last = answer.work->Do([&](std::string piece) {
+        post([&, piece = std::move(piece)] { pieces += piece; });
+      });
+      post([&, last = std::move(last)] {
+        answer.response.body = last;
+        done = true;
+      });
+    });
+    const absl::Cleanup join = [&] { thread.join(); };
+    working_ = true;
+    WatchClient();
+    bool cancelled = false;
+    while (!done) {
+      if (gone_ && !std::exchange(cancelled, true)) answer.work->Cancel();
+      if (pieces.empty() || gone_ || !stream) {
+        error_code woken;
+        wake_.expires_after(kSilence);
+        co_await wake_.async_wait(Into(woken));
+        if (!woken && pieces.empty()) pieces = answer.filler;
+      } else {
+        std::string piece = std::exchange(pieces, {});
+        message.body() = {piece.data(), piece.size(), true};
+        co_await Write(serializer);
+      }
+    }
+    working_ = false;
+    stream_.cancel();
+    answer.response.body.insert(0, pieces);
+  }
+
+  // Notices when the client goes away. If it sends further requests instead,
+  // those are read later, and only writing will tell.
+  void WatchClient() {
+    stream_.socket().async_wait(
+        Tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
+          if (error || !self->working_) return;
+          error_code ignored;
+          if (self->stream_.socket().available(ignored) > 0) return;
+          self->gone_ = true;
+          self->wake_.cancel();
+        });
+  }
+
+  // Ends the connection in such a way that a client that is still sending
+  // receives its answer: closing with unread data would reset the connection,
+  // and the answer might be lost with it.
+  net::awaitable<void> Linger() {
+    error_code error;
+    stream_.socket().shutdown(Tcp::socket::shutdown_send, error);
+    stream_.expires_after(kLinger);
+    buffer_.clear();
+    for (size_t got = 0; !error && got < kLingerBytes;) {
+      got += co_await stream_.async_read_some(buffer_.prepare(kReadBytes),
+                                              Into(error));
+    }
+  }
+
+  Server& server_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;  // read, and not yet looked at
+  net::steady_timer wake_;  // cancelled to wake an answer that waits for work
+  bool working_ = false;
+  bool gone_ = false;  // the client, or the server wants to end
+};
+
+net::awaitable<void> Accept(Tcp::acceptor& acceptor, Server& server) {
+  net::steady_timer breath(acceptor.get_executor());
+  for (;;) {
+    error_code error;
+    Tcp::socket socket = co_await acceptor.async_accept(Into(error));
+    if (!acceptor.is_open()) co_return;
+    if (error) {
+      // For example when there are no descriptors left.
+      breath.expires_after(kBreath);
+      co_await breath.async_wait(Into(error));
+      continue;
+    }
+    CloseOnExec(socket.native_handle());
+    socket.set_option(Tcp::no_delay(true), error);
+    if (server.connections.size() >= 2 * server.bounds.connections) continue;
+    auto client = std::make_shared<Connection>(std::move(socket), server);
+    const auto serve = [client]() { return client->Serve(); };
+    net::co_spawn(acceptor.get_executor(), serve,
+                  [client](const std::exception_ptr&) {});
+  }
+}
+
+error_code Listen(const ListenAddress& address, Tcp::acceptor& acceptor) {
+  error_code error;
+  const Tcp::endpoint endpoint(net::ip::make_address(address.host, error),
+                               address.port);
+  if (!error) acceptor.open(endpoint.protocol(), error);
+  if (error) return error;
+  CloseOnExec(acceptor.native_handle());
+  acceptor.set_option(net::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
+  return error;
 }
 
 }  // namespace
 
-bool IsLoopbackHost(absl::string_view host) {
-  if (absl::EqualsIgnoreCase(host, "localhost")) return true;
-  const std::string bare(WithoutBrackets(host));
-  in_addr v4 = {};
-  if (inet_pton(AF_INET, bare.c_str(), &v4) == 1) {
-    return (ntohl(v4.s_addr) >> 24) == IN_LOOPBACKNET;
+absl::Status ServeHttp(
+    const ListenAddress& address, const HttpBounds& bounds,
+    const HttpService& service, const StopSignal& stop,
+    const std::function<void(const std::string& address)>& listening) {
+  Server server{bounds, service};
+  net::io_context context(1);
+  Tcp::acceptor acceptor(context);
+  const error_code error = Listen(address, acceptor);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(), "cannot listen for HTTP");
   }
-  in6_addr v6 = {};
-  return inet_pton(AF_INET6, bare.c_str(), &v6) == 1 &&
-         IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
-absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  uint32_t port = 0;
-  if (colon == std::string::npos ||
-      !absl::SimpleAtoi(text.substr(colon + 1), &port) || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", VisibleText(text),
-                     "' is no address to listen on: write 127.0.0.1:PORT"));
-  }
-  std::string host = text.substr(0, colon);
-  if (host == "localhost") host = "127.0.0.1";
-  const std::string bare(WithoutBrackets(host));
-  ListenAddress address;
-  address.loopback = IsLoopbackHost(host);
-  sockaddr_in v4 = {};
-  sockaddr_in6 v6 = {};
-  if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(static_cast<uint16_t>(port));
-    std::memcpy(&address.socket_address, &v4, sizeof(v4));
-    address.length = sizeof(v4);
-  } else if (bare != host &&
-             inet_pton(AF_INET6, bare.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(static_cast<uint16_t>(port));
-    std::memcpy(&address.socket_address, &v6, sizeof(v6));
-    address.length = sizeof(v6);
-  } else {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", VisibleText(host),
-        "' is no IP address; names are not looked up, but for localhost"));
-  }
-  return address;
-}
-
-HttpServer::HttpServer(UniqueFd listener, std::string address,
-                       const HttpBounds& bounds, Handler handler)
-    : listener_(std::move(listener)),
-      address_(std::move(address)),
-      bounds_(bounds),
-      handler_(std::move(handler)) {}
-
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(
-    const ListenAddress& address, const HttpBounds& bounds, Handler handler) {
-  UniqueFd fd(socket(address.socket_address.ss_family,
-                     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int yes = 1;
-  if (!fd.valid() ||
-      setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
-      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.socket_address),
-           address.length) != 0 ||
-      listen(fd.get(), SOMAXCONN) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot listen for HTTP");
-  }
-  std::string name = AddressOf(fd.get());
-  return absl::WrapUnique(new HttpServer(std::move(fd), std::move(name), bounds,
-                                         std::move(handler)));
-}
-
-void HttpServer::Serve(const StopSignal& stop) {
-  std::list<Client> clients;
-  for (;;) {
-    pollfd pollers[] = {{listener_.get(), POLLIN, 0}, {stop.fd(), POLLIN, 0}};
-    if (poll(pollers, 2, -1) < 0 && errno != EINTR) break;
-    if (pollers[1].revents != 0) break;
-    UniqueFd accepted(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    clients.remove_if([](Client& client) {
-      if (!client.done) return false;
-      client.thread.join();
-      return true;
-    });
-    if (!accepted.valid()) {
-      // For example when there are no descriptors left: don't retry in a tight
-      // loop.
-      if (errno != EAGAIN) poll(&pollers[1], 1, kBreathMs);
-      continue;
-    }
-    if (clients.size() >= 2 * kMostConnections) continue;
-    Client& client = clients.emplace_back();
-    const bool full = clients.size() > kMostConnections;
-    client.thread = std::thread(
-        [this, &client, &stop, full, fd = std::move(accepted)]() mutable {
-          HttpConnection connection(std::move(fd), bounds_, stop);
-          if (full) {
-            connection.Write(HttpText({.status = 503,
-                                       .content_type = "text/plain",
-                                       .body = "too many connections\n",
-                                       .headers = {{"Retry-After", "1"}}}));
-          } else {
-            handler_(connection);
-          }
-          client.done = true;
-        });
-  }
-  for (Client& client : clients) client.thread.join();
+  std::ostringstream actual;
+  actual << acceptor.local_endpoint();
+  listening(actual.str());
+  net::posix::stream_descriptor stopped(context,
+                                        fcntl(stop.fd(), F_DUPFD_CLOEXEC, 0));
+  stopped.async_wait(stopped.wait_read, [&](error_code) {
+    acceptor.close();
+    for (Connection* each : server.connections) each->Close();
+  });
+  net::co_spawn(context, Accept(acceptor, server), net::detached);
+  context.run();
+  return absl::OkStatus();
 }
 
 }  // namespace sandglass::client

@@ -1,62 +1,38 @@
 #ifndef SANDGLASS_CLIENT_MCP_HTTP_HTTP_SERVER_H_
 #define SANDGLASS_CLIENT_MCP_HTTP_HTTP_SERVER_H_
 
-#include <sys/socket.h>
-
+#include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "client/base/unique_fd.h"
-#include "client/mcp/http/http_connection.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/mcp/http/http_message.h"
+#include "client/mcp/http/listen_address.h"
 #include "client/mcp/stop_signal.h"
 
 namespace sandglass::client {
 
-// The address on which to listen.
-struct ListenAddress {
-  sockaddr_storage socket_address = {};
-  socklen_t length = 0;
-  bool loopback = false;
+// How much clients may send, and how long they may take.
+struct HttpBounds {
+  size_t head_bytes = 32 << 10;
+  size_t body_bytes = 8 << 20;
+  // For a whole request, for a client that reads nothing of an answer, and for
+  // one that sends no further request. Then the connection is closed.
+  absl::Duration patience = absl::Seconds(30);
+  // At a time. As many again are told to come back later.
+  size_t connections = 64;
 };
 
-// Reads "127.0.0.1:8080", "[::1]:8080" or "localhost:8080" (127.0.0.1); with
-// port 0 a free port is used. Never asks a name server.
-absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text);
-
-// Whether the host is only this machine: "localhost", 127.0.0.0/8, "::1"; an
-// IPv6 address may be in brackets.
-bool IsLoopbackHost(absl::string_view host);
-
-// Listens, and serves each connection on a thread of its own, at most
-// kMostConnections at a time.
-class HttpServer {
- public:
-  static constexpr size_t kMostConnections = 64;
-  // Serves the connection's one request; called on the connection's thread.
-  using Handler = std::function<void(HttpConnection& connection)>;
-
-  // The error says that it can't listen there, and why.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(
-      const ListenAddress& address, const HttpBounds& bounds, Handler handler);
-
-  // For example "127.0.0.1:43210", with the actual port.
-  const std::string& address() const { return address_; }
-
-  // Serves until the signal is set and all handlers have returned.
-  void Serve(const StopSignal& stop);
-
- private:
-  HttpServer(UniqueFd listener, std::string address, const HttpBounds& bounds,
-             Handler handler);
-
-  const UniqueFd listener_;
-  const std::string address_;
-  const HttpBounds bounds_;
-  const Handler handler_;
-};
+// Serves HTTP/1.1 and 1.0 on this thread, with another for each answer whose
+// work is under way, until the signal is set; then cancels all work and returns
+// when it has ended. `listening` is called once clients can connect, with an
+// address such as "127.0.0.1:43210". The error says that it can't listen there,
+// and why.
+absl::Status ServeHttp(
+    const ListenAddress& address, const HttpBounds& bounds,
+    const HttpService& service, const StopSignal& stop,
+    const std::function<void(const std::string& address)>& listening);
 
 }  // namespace sandglass::client
 

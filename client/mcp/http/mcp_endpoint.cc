@@ -8,9 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "client/mcp/http/http_run.h"
-#include "client/mcp/http/http_server.h"
+#include "client/connection/cancellable_call.h"
+#include "client/mcp/http/listen_address.h"
 #include "client/mcp/json_rpc.h"
+#include "client/mcp/tool_run.h"
 
 namespace sandglass::client {
 namespace {
@@ -19,17 +20,50 @@ constexpr char kVersionHeader[] = "mcp-protocol-version";
 
 HttpResponse Words(int status, absl::string_view words) {
   return {.status = status,
-          .content_type = "text/plain; charset=utf-8",
-          .body = absl::StrCat(words, "\n"),
-          .headers = {}};
+          .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+          .body = absl::StrCat(words, "\n")};
 }
 
 HttpResponse JsonResponse(int status, const Json& message) {
   return {.status = status,
-          .content_type = "application/json",
-          .body = RpcText(message),
-          .headers = {}};
+          .headers = {{"Content-Type", "application/json"}},
+          .body = RpcText(message)};
 }
+
+HttpResponse EventStream() {
+  return {.headers = {{"Content-Type", "text/event-stream"},
+                      {"Cache-Control", "no-cache, no-transform"},
+                      {"X-Accel-Buffering", "no"}}};
+}
+
+std::string EventText(const Json& message) {
+  return absl::StrCat("event: message\ndata: ", RpcText(message), "\n\n");
+}
+
+// A tool's run, whose reply is JSON or the last event of a stream.
+class RunWork final : public HttpWork {
+ public:
+  RunWork(const McpProtocol& protocol, ToolRun run, bool stream)
+      : protocol_(protocol),
+        run_(std::move(run)),
+        stream_(stream),
+        cancel_(run_.traceparent) {}
+
+  std::string Do(const Send& send) override {
+    const Json reply =
+        CarryOut(protocol_, run_, cancel_, [&](const Json& message) {
+          if (stream_) send(EventText(message));
+        });
+    return stream_ ? EventText(reply) : RpcText(reply);
+  }
+  void Cancel() override { cancel_.Cancel(); }
+
+ private:
+  const McpProtocol& protocol_;
+  const ToolRun run_;
+  const bool stream_;
+  CallCancel cancel_;
+};
 
 // Takes the same time however much of the token is right.
 bool SameSecret(absl::string_view given, absl::string_view secret) {
@@ -73,11 +107,10 @@ struct Accepted {
 };
 
 Accepted AcceptedBy(const HttpRequest& request) {
-  if (request.Count("accept") == 0) return {.json = true, .events = false};
-  Accepted accepted;
-  for (const auto& [name, value] : request.headers) {
-    if (name != "accept") continue;
-    for (const absl::string_view part : absl::StrSplit(value, ',')) {
+  const auto [begin, end] = request.headers.equal_range("accept");
+  Accepted accepted = {.json = begin == end, .events = false};
+  for (auto header = begin; header != end; ++header) {
+    for (const absl::string_view part : absl::StrSplit(header->second, ',')) {
       const std::string type = MediaType(part);
       accepted.json |= type == "application/json" || type == "application/*" ||
                        type == "*/*";
@@ -126,7 +159,7 @@ int StatusOf(const Json& reply, bool modern) {
 // Why a request whose body doesn't state its revision is refused; code 0: it
 // isn't.
 RpcError LegacyProblem(const HttpRequest& request) {
-  if (request.Count(kVersionHeader) == 0) return {};
+  if (!request.headers.contains(kVersionHeader)) return {};
   const std::string version = request.Header(kVersionHeader).value_or("");
   if (McpProtocol::IsLegacyVersion(version)) return {};
   if (version != kModernVersion) {
@@ -137,8 +170,8 @@ RpcError LegacyProblem(const HttpRequest& request) {
           nullptr};
 }
 
-}  // namespace
-
+// In what a modern request's headers differ from its body; empty when they
+// agree.
 std::string HeaderMismatch(const HttpRequest& request,
                            const RpcMessage& message) {
   std::string problem =
@@ -150,6 +183,8 @@ std::string HeaderMismatch(const HttpRequest& request,
   }
   return problem;
 }
+
+}  // namespace
 
 McpEndpoint::McpEndpoint(const McpProtocol& protocol, EndpointOptions options)
     : protocol_(protocol), options_(std::move(options)) {}
@@ -167,24 +202,25 @@ bool McpEndpoint::HasToken(const HttpRequest& request) const {
 std::optional<HttpResponse> McpEndpoint::Refusal(
     const HttpRequest& request) const {
   const std::optional<std::string> host = request.Header("host");
-  if (request.Count("host") > 1) return Words(400, "there are several Hosts");
+  if (request.headers.count("host") > 1)
+    return Words(400, "there are several Hosts");
   if (options_.loopback_hosts_only &&
       (!host || !IsLoopbackHost(WithoutPort(*host)))) {
     return Words(421, "the Host must be localhost, 127.0.0.1 or [::1]");
   }
-  if (request.Count("origin") > 0 &&
+  if (request.headers.contains("origin") &&
       !IsLoopbackOrigin(request.Header("origin").value_or(""))) {
     return Words(403, "pages of this Origin may not call here");
   }
   if (!HasToken(request)) {
     HttpResponse response = Words(401, "a bearer token is needed");
-    response.headers = {{"WWW-Authenticate", "Bearer realm=\"sandglass\""}};
+    response.headers["WWW-Authenticate"] = "Bearer realm=\"sandglass\"";
     return response;
   }
-  if (request.Path() != "/mcp") return Words(404, "MCP is at /mcp");
+  if (request.path != "/mcp") return Words(404, "MCP is at /mcp");
   if (request.method != "POST") {
     HttpResponse response = Words(405, "only POST is served here");
-    response.headers = {{"Allow", "POST"}};
+    response.headers["Allow"] = "POST";
     return response;
   }
   // Forms in web pages can't send this type without a preflight request.
@@ -199,45 +235,31 @@ std::optional<HttpResponse> McpEndpoint::Refusal(
   return std::nullopt;
 }
 
-void McpEndpoint::Serve(HttpConnection& connection) const {
-  HttpRequest request;
-  int status = connection.ReadHead(request);
-  std::optional<HttpResponse> refusal;
-  if (status == 0) refusal = Refusal(request);
-  if (status == 0 && !refusal) status = connection.ReadBody(request);
-  if (status < 0) return;
+HttpResponse McpEndpoint::Failure(int status) const {
   if (status == 413) {
-    refusal = JsonResponse(
-        413, ErrorReply(nullptr, {kParseError,
-                                  absl::StrCat("a message may have at most ",
-                                               kMaxRpcBytes, " bytes"),
-                                  nullptr}));
-  } else if (status > 0) {
-    refusal = Words(status, "the request was not understood");
+    const std::string words =
+        absl::StrCat("a message may have at most ", kMaxRpcBytes, " bytes");
+    return JsonResponse(413,
+                        ErrorReply(nullptr, {kParseError, words, nullptr}));
   }
-  if (refusal) {
-    connection.Write(HttpText(*refusal));
-  } else {
-    Answer(connection, request);
-  }
-  connection.Finish();
+  if (status != 503) return Words(status, "the request was not understood");
+  HttpResponse response = Words(503, "too many connections");
+  response.headers["Retry-After"] = "1";
+  return response;
 }
 
-void McpEndpoint::Answer(HttpConnection& connection,
-                         const HttpRequest& request) const {
+HttpAnswer McpEndpoint::Answer(const HttpRequest& request) const {
+  HttpAnswer answer;
   const RpcMessage message = ParseRpcMessage(request.body);
-  const auto reply = [&](int status, const Json& body) {
-    connection.Write(HttpText(JsonResponse(status, body)));
-  };
   if (message.kind == RpcMessage::Kind::kBad) {
-    return reply(400, ErrorReply(message.id, message.error));
+    answer.response = JsonResponse(400, ErrorReply(message.id, message.error));
+    return answer;
   }
   if (message.kind != RpcMessage::Kind::kRequest) {
     // A cancellation is ignored too: without sessions, its id may be that of
     // another client.
-    connection.Write(HttpText(
-        {.status = 202, .content_type = "", .body = "", .headers = {}}));
-    return;
+    answer.response.status = 202;
+    return answer;
   }
   const bool modern = McpProtocol::IsModern(message);
   RpcError problem = modern ? RpcError{} : LegacyProblem(request);
@@ -245,20 +267,27 @@ void McpEndpoint::Answer(HttpConnection& connection,
     std::string words = HeaderMismatch(request, message);
     if (!words.empty()) problem = {kHeaderMismatch, std::move(words), nullptr};
   }
-  if (problem.code != 0) return reply(400, ErrorReply(message.id, problem));
+  if (problem.code != 0) {
+    answer.response = JsonResponse(400, ErrorReply(message.id, problem));
+    return answer;
+  }
   Handled handled = protocol_.Handle(message);
   const Accepted accepted = AcceptedBy(request);
   if (handled.run) {
     const bool progress = !handled.run->progress_token.is_null();
-    return RunOverHttp(protocol_, *handled.run,
-                       accepted.events && (progress || !accepted.json),
-                       connection);
+    const bool stream = accepted.events && (progress || !accepted.json);
+    answer.response = stream ? EventStream() : JsonResponse(200, nullptr);
+    if (stream) answer.filler = ": still running\n\n";
+    answer.work =
+        std::make_unique<RunWork>(protocol_, *std::move(handled.run), stream);
+  } else if (accepted.json) {
+    answer.response =
+        JsonResponse(StatusOf(handled.reply, modern), handled.reply);
+  } else {
+    answer.response = EventStream();
+    answer.response.body = EventText(handled.reply);
   }
-  if (accepted.json) {
-    return reply(StatusOf(handled.reply, modern), handled.reply);
-  }
-  connection.Write(
-      absl::StrCat(EventStreamHead(), EventText(RpcText(handled.reply))));
+  return answer;
 }
 
 }  // namespace sandglass::client

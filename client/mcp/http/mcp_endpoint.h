@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "client/mcp/http/http_connection.h"
 #include "client/mcp/http/http_message.h"
 #include "client/mcp/mcp_protocol.h"
 
@@ -22,28 +21,22 @@ struct EndpointOptions {
 // reply, as JSON or, if progress is wanted, as a stream of events. There are no
 // sessions, also for earlier revisions. When a client goes away, its call is
 // cancelled. Thread-safe.
-class McpEndpoint {
+class McpEndpoint final : public HttpService {
  public:
-  // `protocol` has to outlive this object.
+  // `protocol` has to outlive this object and its answers.
   McpEndpoint(const McpProtocol& protocol, EndpointOptions options);
 
-  // Serves the connection's request.
-  void Serve(HttpConnection& connection) const;
+  std::optional<HttpResponse> Refusal(
+      const HttpRequest& request) const override;
+  HttpResponse Failure(int status) const override;
+  HttpAnswer Answer(const HttpRequest& request) const override;
 
  private:
-  // The answer to a request that is refused before its body is read.
-  std::optional<HttpResponse> Refusal(const HttpRequest& request) const;
   bool HasToken(const HttpRequest& request) const;
-  void Answer(HttpConnection& connection, const HttpRequest& request) const;
 
   const McpProtocol& protocol_;
   const EndpointOptions options_;
 };
-
-// In what a modern request's headers differ from its body; empty when they
-// agree.
-std::string HeaderMismatch(const HttpRequest& request,
-                           const RpcMessage& message);
 
 }  // namespace sandglass::client
 

@@ -5,13 +5,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/base/file_io.h"
 #include "client/base/unique_fd.h"
 #include "client/connection/address.h"
@@ -31,9 +33,13 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr char kUsual[] =
+constexpr char kLasting[] =
     "Host: localhost\r\nContent-Type: application/json\r\n"
     "Accept: application/json, text/event-stream\r\n";
+// The same of a connection's last request.
+constexpr char kUsual[] =
+    "Host: localhost\r\nContent-Type: application/json\r\n"
+    "Accept: application/json, text/event-stream\r\nConnection: close\r\n";
 constexpr char kModernHeader[] = "MCP-Protocol-Version: 2026-07-28\r\n";
 
 // A POST with these headers.
@@ -53,15 +59,19 @@ Json JsonOf(const std::string& response) {
 class McpHttpTest : public ::testing::Test {
  protected:
   McpHttpTest() : McpHttpTest(EndpointOptions()) {}
-  explicit McpHttpTest(EndpointOptions options)
+  explicit McpHttpTest(EndpointOptions options, HttpBounds bounds = {})
       : endpoint_(protocol_, std::move(options)) {
     signal(SIGPIPE, SIG_IGN);
-    auto server = HttpServer::Listen(
-        *ParseListenAddress("127.0.0.1:0"), HttpBounds{},
-        [this](HttpConnection& each) { endpoint_.Serve(each); });
-    EXPECT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    thread_ = std::thread([this] { server_->Serve(stop_); });
+    thread_ = std::thread([this, bounds] {
+      const absl::Status served =
+          ServeHttp(*ParseListenAddress("127.0.0.1:0"), bounds, endpoint_,
+                    stop_, [this](const std::string& address) {
+                      address_ = address;
+                      listening_.Notify();
+                    });
+      EXPECT_TRUE(served.ok()) << served;
+    });
+    listening_.WaitForNotification();
   }
   ~McpHttpTest() override {
     stop_.Set();
@@ -69,7 +79,7 @@ class McpHttpTest : public ::testing::Test {
   }
 
   UniqueFd Open() {
-    const absl::StatusOr<Address> address = ParseAddress(server_->address());
+    const absl::StatusOr<Address> address = ParseAddress(address_);
     UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const timeval patience = {20, 0};
     setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -107,8 +117,16 @@ class McpHttpTest : public ::testing::Test {
   const McpProtocol protocol_{tools_.Table()};
   const McpEndpoint endpoint_;
   const StopSignal stop_;
-  std::unique_ptr<HttpServer> server_;
+  std::string address_;
+  absl::Notification listening_;
   std::thread thread_;
+};
+
+class McpHttpSlowTest : public McpHttpTest {
+ protected:
+  McpHttpSlowTest()
+      : McpHttpTest(EndpointOptions(),
+                    HttpBounds{.patience = absl::Milliseconds(200)}) {}
 };
 
 class McpHttpTokenTest : public McpHttpTest {
@@ -170,12 +188,14 @@ TEST_F(McpHttpTest, PagesOfOtherOriginsAreRefused) {
 
 TEST_F(McpHttpTest, ANameThatWasMadeToPointHereIsRefused) {
   for (const char* host : {"evil.example", "evil.example:80", ""}) {
-    EXPECT_THAT(Exchange(absl::StrCat("POST /mcp HTTP/1.1\r\nHost: ", host,
-                                      "\r\nContent-Length: 0\r\n\r\n")),
+    EXPECT_THAT(Exchange(absl::StrCat(
+                    "POST /mcp HTTP/1.1\r\nHost: ", host,
+                    "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")),
                 StartsWith("HTTP/1.1 421"))
         << host;
   }
-  EXPECT_THAT(Exchange("POST /mcp HTTP/1.1\r\nContent-Length: 0\r\n\r\n"),
+  EXPECT_THAT(Exchange("POST /mcp HTTP/1.1\r\nConnection: "
+                       "close\r\nContent-Length: 0\r\n\r\n"),
               StartsWith("HTTP/1.1 421"));
 }
 
@@ -197,7 +217,7 @@ TEST_F(McpHttpTokenTest, WhoHasNoTokenIsToldToBringOne) {
 }
 
 TEST_F(McpHttpTest, TypesThatArentSpokenAreRefused) {
-  const std::string host = "Host: localhost\r\n";
+  const std::string host = "Host: localhost\r\nConnection: close\r\n";
   const std::string json = "Content-Type: application/json\r\n";
   const std::string body = Request("1", "ping");
   EXPECT_THAT(Exchange(Post(host, body)), StartsWith("HTTP/1.1 415"));
@@ -229,22 +249,123 @@ TEST_F(McpHttpTest, ABodyHasACeiling) {
 TEST_F(McpHttpTest, WhatIsNotHttpIsRefused) {
   const std::string post = absl::StrCat("POST /mcp HTTP/1.1\r\n", kUsual);
   EXPECT_THAT(Exchange("hello\r\n\r\n"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(Exchange(post + " folded: x\r\n\r\n"),
-              StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Exchange(post + "no colon\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Exchange(post + "X: a\001b\r\n\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Exchange(post + "\r\n"), StartsWith("HTTP/1.1 411"));
-  EXPECT_THAT(Exchange(post + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-              StartsWith("HTTP/1.1 411"));
   EXPECT_THAT(Exchange(post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n"),
               StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Exchange(post + "Content-Length: -1\r\n\r\n"),
               StartsWith("HTTP/1.1 400"));
+  // A length that another reader might understand in another way.
+  for (const char* header :
+       {"Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
+        "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: gzip\r\n"}) {
+    EXPECT_THAT(Exchange(absl::StrCat(post, header, "\r\n0\r\n\r\n")),
+                StartsWith("HTTP/1.1 400"))
+        << header;
+  }
   EXPECT_THAT(
       Exchange(absl::StrCat(post, "X: ", std::string(40'000, 'x'), "\r\n\r\n")),
       StartsWith("HTTP/1.1 431"));
+  EXPECT_THAT(Exchange(absl::StrCat(post, "X: ", std::string(1'000'000, 'x'))),
+              StartsWith("HTTP/1.1 431"));
   EXPECT_THAT(Exchange(Post(kUsual, "[]")),
               AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("-32600")));
   EXPECT_THAT(Exchange(Post(kUsual, "{")),
               AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("-32700")));
+}
+
+TEST_F(McpHttpTest, ABodyMayComeInChunks) {
+  const std::string body = Request("1", "ping");
+  const auto chunk = [](const std::string& bytes) {
+    return absl::StrCat(absl::Hex(bytes.size()), "\r\n", bytes, "\r\n");
+  };
+  const std::string head = absl::StrCat("POST /mcp HTTP/1.1\r\n", kUsual,
+                                        "Transfer-Encoding: chunked\r\n\r\n");
+  EXPECT_THAT(Exchange(absl::StrCat(head, chunk(body.substr(0, 7)),
+                                    chunk(body.substr(7)), "0\r\n\r\n")),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"id\":1")));
+  const std::string half(kMaxRpcBytes / 2 + 1, ' ');
+  EXPECT_THAT(Exchange(absl::StrCat(head, chunk(half), chunk(half))),
+              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("at most")));
+  EXPECT_THAT(Exchange(absl::StrCat(head, "x\r\n")),
+              StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(McpHttpTest, AConnectionServesRequestsOneAfterTheOther) {
+  const UniqueFd fd = Open();
+  // What follows a call may be there before the call has ended.
+  WriteAll(
+      fd.get(),
+      absl::StrCat(
+          Post(kLasting, Request("1", "ping")),
+          Post(kLasting, Request("2", "tools/call", CallOf("talk"))),
+          Post(kLasting, Request("3", "tools/call", CallOf("talk", "{}", "3"))),
+          "GET /mcp HTTP/1.1\r\n", kLasting, "\r\n",
+          Post(kUsual, Request("4", "ping"))));
+  const std::string all = ReadAll(fd);
+  size_t last = 0;
+  for (const char* words :
+       {"\"id\":1,", "\"id\":2,", "Transfer-Encoding: chunked\r\n",
+        "notifications/progress", "\"id\":3,", "\r\n0\r\n\r\nHTTP/1.1 405",
+        "HTTP/1.1 200 OK\r\n", "Connection: close\r\n", "\"id\":4,"}) {
+    const size_t found = all.find(words, last);
+    ASSERT_NE(found, std::string::npos) << words << " in " << all;
+    last = found;
+  }
+}
+
+TEST_F(McpHttpTest, AClientOfHttp10SeesAnEndByThatOfTheConnection) {
+  std::string call =
+      Post(kLasting, Request("1", "tools/call", CallOf("talk", "{}", "1")));
+  call.replace(call.find("HTTP/1.1"), 8, "HTTP/1.0");
+  EXPECT_THAT(
+      Exchange(call),
+      AllOf(StartsWith("HTTP/1.0 200"), HasSubstr("\"talked\""),
+            HasSubstr("\r\n\r\nevent: message\n"), Not(HasSubstr("chunked"))));
+}
+
+TEST_F(McpHttpSlowTest, WhoDoesNotGoOnIsLetGo) {
+  const std::string whole = Post(kLasting, Request("1", "ping"));
+  for (const size_t bytes : {size_t{0}, size_t{10}, whole.size() - 1}) {
+    const UniqueFd fd = Open();
+    WriteAll(fd.get(), whole.substr(0, bytes));
+    EXPECT_EQ(ReadAll(fd), "");
+  }
+  // It doesn't help to go on slowly.
+  const UniqueFd drips = Open();
+  for (int i = 0; i < 40 && send(drips.get(), "P", 1, MSG_NOSIGNAL) == 1; ++i) {
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  EXPECT_EQ(ReadAll(drips), "");
+  // Nor to have had an answer.
+  EXPECT_THAT(Exchange(whole), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(McpHttpSlowTest, WhoReadsNothingOfAnAnswerIsLetGo) {
+  const UniqueFd fd = Open();
+  const std::string text(1 << 20, 'x');
+  WriteAll(fd.get(),
+           Post(kUsual,
+                Request("1", "tools/call",
+                        CallOf("echo", absl::StrCat(R"({"times":16,"text":")",
+                                                    text, "\"}")))));
+  char first = 0;
+  ASSERT_EQ(recv(fd.get(), &first, 1, MSG_PEEK), 1);
+  absl::SleepFor(absl::Seconds(1));
+  EXPECT_LT(ReadAll(fd).size(), 16U << 20);
+}
+
+TEST_F(McpHttpSlowTest, ACallMayTakeLonger) {
+  const UniqueFd fd = Open();
+  WriteAll(fd.get(), Post(kUsual, Request("1", "tools/call", CallOf("hang"))));
+  ASSERT_TRUE(Soon([&] { return tools_.hanging == 1; }));
+  absl::SleepFor(absl::Milliseconds(500));
+  EXPECT_EQ(tools_.hanging, 1);
 }
 
 TEST_F(McpHttpTest, AModernRequestsHeadersMustSayWhatItsBodyDoes) {
@@ -339,7 +460,7 @@ TEST_F(McpHttpTest, ABodyMayWaitUntilItIsAskedFor) {
 
 TEST_F(McpHttpTest, TooManyConnectionsAreToldToComeBack) {
   std::vector<UniqueFd> open;
-  for (size_t i = 0; i < HttpServer::kMostConnections; ++i) {
+  for (size_t i = 0; i < HttpBounds().connections; ++i) {
     open.push_back(Open());
   }
   EXPECT_THAT(Exchange(Post(kUsual, Request("1", "ping"))),
