@@ -71,6 +71,14 @@ HttpRequest RequestOf(const Parser::value_type& message) {
   return request;
 }
 
+// Whether somebody else might see the body's end elsewhere.
+bool IsAmbiguous(const HttpRequest& head, unsigned version) {
+  if (!head.headers.contains("transfer-encoding")) return false;
+  return version != 11 ||
+         !absl::EqualsIgnoreCase(head.Header("transfer-encoding").value_or(""),
+                                 "chunked");
+}
+
 // What connections share.
 struct Server {
   const HttpBounds& bounds;
@@ -95,9 +103,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   net::awaitable<void> Serve() {
     if (server_.connections.size() > server_.bounds.connections) {
-      HttpAnswer answer;
-      answer.response = server_.service.Failure(503);
-      co_await Send(answer, Message(http::status::ok, 11));
+      HttpAnswer answer{.response = server_.service.Failure(503)};
+      co_await Send(answer, 11, /*keep=*/false);
     } else {
       while (co_await ServeOne()) {
       }
@@ -121,6 +128,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     int status = co_await ReadHead(parser);
     if (status == kGone) co_return false;
     const HttpRequest head = RequestOf(parser.get());
+    if (status == 0 && IsAmbiguous(head, parser.get().version())) status = 400;
     std::optional<HttpResponse> refusal;
     if (status == 0) refusal = server_.service.Refusal(head);
     if (status == 0 && !refusal) status = co_await ReadBody(parser, head);
@@ -130,9 +138,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // answer to HEAD would have to be without one.
     const bool keep = status == 0 && parser.is_done() && parser.keep_alive() &&
                       head.method != "HEAD";
-    Message message(http::status::ok,
-                    status == 0 ? parser.get().version() : 11);
-    message.keep_alive(keep);
     if (refusal) {
       answer.response = *std::move(refusal);
     } else {
@@ -140,10 +145,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
       request.body = std::move(parser.get().body());
       answer = server_.service.Answer(request);
     }
-    co_return co_await Send(answer, std::move(message));
+    const unsigned version = status == 0 ? parser.get().version() : 11;
+    co_return co_await Send(answer, version, keep);
   }
 
-  // Until then, reading and writing may take.
+  // Gives the operations that follow as much time as a client may take.
   void Allow() {
     stream_.expires_after(absl::ToChronoNanoseconds(server_.bounds.patience));
   }
@@ -182,12 +188,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Reads the body; returns the same.
   net::awaitable<int> ReadBody(Parser& parser, const HttpRequest& head) {
-    // What a proxy might understand in another way.
-    if (head.headers.contains("transfer-encoding") &&
-        (head.Header("transfer-encoding") != "chunked" ||
-         parser.get().version() != 11)) {
-      co_return 400;
-    }
     const auto length = parser.content_length();
     if (!length && !parser.chunked() && head.method == "POST") co_return 411;
     if (length && *length > server_.bounds.body_bytes) co_return 413;
@@ -217,20 +217,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_return !gone_;
   }
 
-  // Sends an answer, whose work it does before. `message` says the version, and
-  // whether the connection can be kept. Returns whether another request may
-  // follow.
-  net::awaitable<bool> Send(HttpAnswer& answer, Message message) {
+  // Sends an answer, whose work it does before. Returns whether another request
+  // may follow.
+  net::awaitable<bool> Send(HttpAnswer& answer, unsigned version, bool keep) {
     const bool stream = !answer.filler.empty();
-    message.result(static_cast<unsigned>(answer.response.status));
+    // HTTP/1.0 knows no other end of a stream than the connection's.
+    keep = keep && !(stream && version != 11);
+    Message message(http::int_to_status(answer.response.status), version);
+    message.keep_alive(keep);
+    message.chunked(stream && version == 11);
     for (const auto& [name, value] : answer.response.headers) {
       message.set(name, value);
     }
     Serializer serializer(message);
     if (stream) {
-      message.chunked(message.version() == 11);
-      // HTTP/1.0 knows no other end of a stream than the connection's.
-      message.keep_alive(message.keep_alive() && message.chunked());
       serializer.split(true);
       co_await Write(serializer);
       serializer.split(false);
@@ -239,8 +239,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string& body = answer.response.body;
     if (!stream) message.content_length(body.size());
     message.body() = {body.empty() ? nullptr : body.data(), body.size(), false};
-    const bool written = co_await Write(serializer);
-    co_return written&& message.keep_alive();
+    if (!co_await Write(serializer)) co_return false;
+    co_return keep;
   }
 
   // Does the answer's work on a thread, sends the pieces of a stream as they
@@ -250,8 +250,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
                             Serializer& serializer) {
     bool done = false;
     std::string pieces;
-    const auto post = [this, self = shared_from_this()](auto change) {
-      net::post(stream_.get_executor(), [self, change = std::move(change)] {
+    const auto post = [self = shared_from_this(),
+                       loop = stream_.get_executor()](auto change) {
+      net::post(loop, [self, change = std::move(change)] {
         change();
         self->wake_.cancel();
       });
@@ -366,15 +367,15 @@ absl::Status ServeHttp(
   Server server{bounds, service};
   net::io_context context(1);
   Tcp::acceptor acceptor(context);
-  const error_code error = Listen(address, acceptor);
+  net::posix::stream_descriptor stopped(context);
+  error_code error = Listen(address, acceptor);
+  if (!error) stopped.assign(fcntl(stop.fd(), F_DUPFD_CLOEXEC, 0), error);
   if (error) {
     return absl::ErrnoToStatus(error.value(), "cannot listen for HTTP");
   }
   std::ostringstream actual;
   actual << acceptor.local_endpoint();
   listening(actual.str());
-  net::posix::stream_descriptor stopped(context,
-                                        fcntl(stop.fd(), F_DUPFD_CLOEXEC, 0));
   stopped.async_wait(stopped.wait_read, [&](error_code) {
     acceptor.close();
     for (Connection* each : server.connections) each->Close();

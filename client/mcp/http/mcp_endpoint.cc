@@ -1,5 +1,7 @@
 #include "client/mcp/http/mcp_endpoint.h"
 
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,9 +20,11 @@ namespace {
 
 constexpr char kVersionHeader[] = "mcp-protocol-version";
 
-HttpResponse Words(int status, absl::string_view words) {
+HttpResponse Words(int status, absl::string_view words,
+                   std::map<std::string, std::string> headers = {}) {
+  headers["Content-Type"] = "text/plain; charset=utf-8";
   return {.status = status,
-          .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+          .headers = std::move(headers),
           .body = absl::StrCat(words, "\n")};
 }
 
@@ -213,15 +217,12 @@ std::optional<HttpResponse> McpEndpoint::Refusal(
     return Words(403, "pages of this Origin may not call here");
   }
   if (!HasToken(request)) {
-    HttpResponse response = Words(401, "a bearer token is needed");
-    response.headers["WWW-Authenticate"] = "Bearer realm=\"sandglass\"";
-    return response;
+    return Words(401, "a bearer token is needed",
+                 {{"WWW-Authenticate", "Bearer realm=\"sandglass\""}});
   }
   if (request.path != "/mcp") return Words(404, "MCP is at /mcp");
   if (request.method != "POST") {
-    HttpResponse response = Words(405, "only POST is served here");
-    response.headers["Allow"] = "POST";
-    return response;
+    return Words(405, "only POST is served here", {{"Allow", "POST"}});
   }
   // Forms in web pages can't send this type without a preflight request.
   if (MediaType(request.Header("content-type").value_or("")) !=
@@ -236,30 +237,27 @@ std::optional<HttpResponse> McpEndpoint::Refusal(
 }
 
 HttpResponse McpEndpoint::Failure(int status) const {
-  if (status == 413) {
-    const std::string words =
-        absl::StrCat("a message may have at most ", kMaxRpcBytes, " bytes");
-    return JsonResponse(413,
-                        ErrorReply(nullptr, {kParseError, words, nullptr}));
+  if (status == 503) {
+    return Words(503, "too many connections", {{"Retry-After", "1"}});
   }
-  if (status != 503) return Words(status, "the request was not understood");
-  HttpResponse response = Words(503, "too many connections");
-  response.headers["Retry-After"] = "1";
-  return response;
+  if (status != 413) return Words(status, "the request was not understood");
+  return JsonResponse(
+      413, ErrorReply(nullptr, {kParseError,
+                                absl::StrCat("a message may have at most ",
+                                             kMaxRpcBytes, " bytes"),
+                                nullptr}));
 }
 
 HttpAnswer McpEndpoint::Answer(const HttpRequest& request) const {
-  HttpAnswer answer;
   const RpcMessage message = ParseRpcMessage(request.body);
   if (message.kind == RpcMessage::Kind::kBad) {
-    answer.response = JsonResponse(400, ErrorReply(message.id, message.error));
-    return answer;
+    return {.response =
+                JsonResponse(400, ErrorReply(message.id, message.error))};
   }
   if (message.kind != RpcMessage::Kind::kRequest) {
     // A cancellation is ignored too: without sessions, its id may be that of
     // another client.
-    answer.response.status = 202;
-    return answer;
+    return {.response = {.status = 202}};
   }
   const bool modern = McpProtocol::IsModern(message);
   RpcError problem = modern ? RpcError{} : LegacyProblem(request);
@@ -268,19 +266,20 @@ HttpAnswer McpEndpoint::Answer(const HttpRequest& request) const {
     if (!words.empty()) problem = {kHeaderMismatch, std::move(words), nullptr};
   }
   if (problem.code != 0) {
-    answer.response = JsonResponse(400, ErrorReply(message.id, problem));
-    return answer;
+    return {.response = JsonResponse(400, ErrorReply(message.id, problem))};
   }
   Handled handled = protocol_.Handle(message);
   const Accepted accepted = AcceptedBy(request);
   if (handled.run) {
     const bool progress = !handled.run->progress_token.is_null();
     const bool stream = accepted.events && (progress || !accepted.json);
-    answer.response = stream ? EventStream() : JsonResponse(200, nullptr);
-    if (stream) answer.filler = ": still running\n\n";
-    answer.work =
-        std::make_unique<RunWork>(protocol_, *std::move(handled.run), stream);
-  } else if (accepted.json) {
+    return {.response = stream ? EventStream() : JsonResponse(200, nullptr),
+            .work = std::make_unique<RunWork>(protocol_,
+                                              *std::move(handled.run), stream),
+            .filler = stream ? ": still running\n\n" : ""};
+  }
+  HttpAnswer answer;
+  if (accepted.json) {
     answer.response =
         JsonResponse(StatusOf(handled.reply, modern), handled.reply);
   } else {
