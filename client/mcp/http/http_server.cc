@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <thread>
