@@ -124,8 +124,9 @@ std::optional<int> PrivilegedStart::TakePlaces() {
   if (!ids.ok()) return FailStart(ids.status(), 1);
   ids_ = *std::move(ids);
   // Check this before anything is made that only root could remove again.
-  if (absl::Status free = CheckPorts(config_); !free.ok())
+  if (absl::Status free = CheckPorts(config_); !free.ok()) {
     return FailStart(free, 1);
+  }
 
   for (const absl::Status& helper : CheckHelpers(config_)) {
     if (!helper.ok()) return FailedStart(helper);

@@ -60,7 +60,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
         peers_(std::max(PeerTable::kAnswerBytes,
                         kMostAnswersAtOnce * parts_.config.max_message_bytes)) {
   }
-  ~RunningDaemon() {
+  ~RunningDaemon() override {
     if (languages_) languages_->Stop();
     operations_.Stop();
   }

@@ -95,8 +95,9 @@ void ReadinessWatch::Start() {
   pool_and_disk_ = std::thread([this] { LookAfterPoolAndDisk(); });
   isolation_ = std::thread([this] { LookAfterIsolation(); });
   languages_ = std::thread([this] { LookAfterLanguages(); });
-  if (parts_.audit != nullptr)
+  if (parts_.audit != nullptr) {
     audit_ = std::thread([this] { LookAfterAudit(); });
+  }
 }
 
 bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {

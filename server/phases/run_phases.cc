@@ -336,8 +336,9 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     CancelToken& cancel, RunListener* listener,
                                     CompileCache* cache) {
   std::shared_ptr<const Inspected> inspected;
-  if (IsLookAlone(job.target) && job.inspection == nullptr)
+  if (IsLookAlone(job.target) && job.inspection == nullptr) {
     return NotLetRun(job, {});
+  }
   if (job.inspection != nullptr && !LooksInRunner(job) &&
       !LooksInCompiler(job)) {
     absl::StatusOr<Inspected> looked = LookApart(runner, job, deadline, cancel);
