@@ -23,7 +23,7 @@ int64_t Ms(absl::Duration duration) {
 }  // namespace
 
 RunDispatcher::RunDispatcher(DispatcherOptions options)
-    : options_(std::move(options)),
+    : options_(options),
       admission_(options_.admission),
       lines_(options_.admission.max_queued_bytes),
       registry_(options_.retention) {}
