@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -92,15 +94,22 @@ TEST_F(WatchdogTest, DoesNothingWhereNobodyAsks) {
   idle.Beat();
 }
 
-TEST_F(WatchdogTest, AnAnswerMayComeAfterItsEnd) {
+TEST_F(WatchdogTest, AnAnswerThatComesAfterItsEndSaysNothing) {
   Watchdog::Done done;
+  int said = 0;
+  const auto sentinel = std::make_shared<int>(0);
   {
     Watchdog watchdog(
         absl::Seconds(1), [&](Watchdog::Done d) { done = std::move(d); },
-        [] {});
+        [&said, sentinel] { ++said; });
     watchdog.Beat();
+    EXPECT_EQ(said, 1);
   }
+  ASSERT_TRUE(done) << "the other thread was not asked";
+  EXPECT_EQ(sentinel.use_count(), 1)
+      << "what waits for the answer keeps the watchdog's own parts";
   done();
+  EXPECT_EQ(said, 1) << "a watchdog that is gone has told the manager";
 }
 
 }  // namespace
