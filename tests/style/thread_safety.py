@@ -3,7 +3,13 @@
 something to check: they, or a header that they include themselves, name a lock.
 gcc, which builds the project, ignores ABSL_GUARDED_BY.
 
-usage: thread_safety.py BUILD_DIR [FILE…]    (FILE: only these, below the clone)
+usage: thread_safety.py BUILD_DIR [--changed | FILE…]    (FILE: only these, below
+                                                         the clone)
+
+--changed: of these only the sources that were changed, or that include a header
+of the project's that was: since the commit in $SANDGLASS_BASE, or where that is
+not set, since this branch left the default one of origin, and at least since the
+commit before the last. All of them where git can't say.
 """
 
 import os
@@ -33,13 +39,48 @@ def names_a_lock(top, path):
                [text, *(project.read(top, h) for h in headers)])
 
 
+def git(top, *words):
+    """The lines that git prints; None where it fails."""
+    done = subprocess.run(["git", "-c", "safe.directory=*", "-C", top, *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else None
+
+
+def changed_files(top):
+    """Paths below the clone that --changed means; None: git can't say."""
+    base = os.environ.get("SANDGLASS_BASE")
+    bases = [base] if base else ["HEAD~1"]
+    if not base:
+        bases += git(top, "merge-base", "HEAD", "origin/HEAD") or []
+    changed = set(git(top, "ls-files", "--others", "--exclude-standard") or [])
+    for base in bases:
+        listed = git(top, "diff", "--name-only", base)
+        if listed is None:
+            return None
+        changed |= set(listed)
+    return changed
+
+
+def is_changed(top, path, changed):
+    """Whether a source, or one of the project's headers in it, is in `changed`."""
+    included = INCLUDE.findall(project.read(top, path) or "")
+    return path in changed or not changed.isdisjoint(included)
+
+
 def main(build_dir, only):
     top = project.root()
+    changed = None
+    if only == ["--changed"]:
+        only = []
+        changed = changed_files(top)
     version = subprocess.run([CLANG, "--version"], stdout=subprocess.PIPE,
                              check=True, text=True).stdout
     units = project.units_together(
         top, build_dir,
-        lambda path: path in only if only else names_a_lock(top, path))
+        lambda path: path in only if only else (
+            names_a_lock(top, path)
+            and (changed is None or is_changed(top, path, changed))))
 
     def command(unit):
         included = [word for source in unit.sources
