@@ -1,4 +1,5 @@
 # Writes to LIST a test for each suite of PROGRAM; see suites.cmake.
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests TIMEOUT 60
   OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
 # What a parameter is printed as may hold anything; suites' lines don't.
@@ -7,20 +8,58 @@ if(NOT lines)
   message(FATAL_ERROR "${PROGRAM} names no suite")
 endif()
 set(tests "")
-foreach(line IN LISTS lines)
-  string(REGEX REPLACE "[\n.]" "" suite "${line}")
+
+# Adds a test of ctest to `tests`, with a label beside its own where that isn't "".
+function(add_one name filter label)
   string(APPEND tests
-    "add_test([==[${PREFIX}${suite}]==] [==[${PROGRAM}]==]"
-    " [==[--gtest_filter=${suite}.*]==])\n"
-    "set_tests_properties([==[${PREFIX}${suite}]==] PROPERTIES")
+    "add_test([==[${name}]==] [==[${PROGRAM}]==]"
+    " [==[--gtest_filter=${filter}]==])\n"
+    "set_tests_properties([==[${name}]==] PROPERTIES"
+    # The filter names nothing.
+    " FAIL_REGULAR_EXPRESSION [==[[^0-9]0 tests from 0 test suites]==]")
   set(before "")
   foreach(word IN LISTS PROPERTIES)
-    if(before STREQUAL "LABELS" AND NIGHTLY AND suite MATCHES "^(${NIGHTLY})$")
-      string(APPEND word ";nightly")
+    if(before STREQUAL "LABELS" AND label)
+      string(APPEND word ";${label}")
     endif()
     string(APPEND tests " [==[${word}]==]")
     set(before "${word}")
   endforeach()
   string(APPEND tests ")\n")
+  set(tests "${tests}" PARENT_SCOPE)
+endfunction()
+
+set(suites)
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "[\n.]" "" suite "${line}")
+  list(APPEND suites ${suite})
+  set(filter "${suite}.*")
+  foreach(part IN LISTS PARTS)
+    string(FIND "${part}" "=" at)
+    string(SUBSTRING "${part}" 0 ${at} name)
+    if(name STREQUAL suite)
+      math(EXPR at "${at} + 1")
+      string(SUBSTRING "${part}" ${at} -1 filter)
+      add_one("${PREFIX}${suite}Whole" "${suite}.*" nightly)
+      add_one("${PREFIX}${suite}" "${filter}" part)
+      set(filter "")
+    endif()
+  endforeach()
+  if(NIGHTLY AND suite MATCHES "^(${NIGHTLY})$")
+    add_one("${PREFIX}${suite}" "${filter}" nightly)
+  elseif(filter)
+    add_one("${PREFIX}${suite}" "${filter}" "")
+  endif()
+endforeach()
+# A suite that was renamed must not leave its nightly part behind.
+string(REPLACE "|" ";" named "${NIGHTLY}")
+foreach(part IN LISTS PARTS)
+  string(REGEX REPLACE "=.*" "" part "${part}")
+  list(APPEND named ${part})
+endforeach()
+foreach(suite IN LISTS named)
+  if(NOT suite IN_LIST suites)
+    message(FATAL_ERROR "${PROGRAM} has no suite ${suite}")
+  endif()
 endforeach()
 file(WRITE ${LIST} "${tests}")

@@ -1,23 +1,31 @@
-# sandglass_add_suites(TARGET PREFIX [NIGHTLY SUITE…] [PROPERTY VALUE]…): each
-# suite of a GoogleTest program as one test of ctest, called PREFIX and the
-# suite's name, so that its tests share what the suite sets up: a daemon takes as
-# long to start as many of them take to run. The names are asked of the program
-# once it is built, as gtest_discover_tests does, which makes a test of each test.
+# sandglass_add_suites(TARGET PREFIX [NIGHTLY SUITE…] [PART SUITE=FILTER…]
+# [PROPERTY VALUE]…): each suite of a GoogleTest program as one test of ctest,
+# called PREFIX and the suite's name, so that its tests share what the suite sets
+# up: a daemon takes as long to start as many of them take to run. The names are
+# asked of the program once it is built, as gtest_discover_tests does, which makes
+# a test of each test.
 #
-# The suites named after NIGHTLY have the label nightly as well: they repeat in
-# another setting, or at greater length, what a test of every change looks at
-# (docs/testing.md says which).
+# Some tests repeat in another setting, or at greater length, what a test of every
+# change looks at; docs/testing.md says which. A suite named after NIGHTLY has the
+# label nightly as well. Of one named after PART, every change runs what the
+# GoogleTest filter after the first "=" chooses, which has the label part, and each
+# night all of it, as PREFIX<SUITE>Whole with the label nightly.
 function(sandglass_add_suites target prefix)
-  cmake_parse_arguments(arg "" "" "NIGHTLY" ${ARGN})
-  # What the words after NIGHTLY end with are properties, in capitals.
-  set(properties ${arg_UNPARSED_ARGUMENTS})
+  set(properties)
   set(nightly)
-  foreach(word IN LISTS arg_NIGHTLY)
-    if(properties_began OR word MATCHES "^[A-Z_]+$")
-      set(properties_began TRUE)
-      list(APPEND properties ${word})
+  set(parts)
+  set(list_of properties)
+  foreach(word IN LISTS ARGN)
+    if(word STREQUAL "NIGHTLY")
+      set(list_of nightly)
+    elseif(word STREQUAL "PART")
+      set(list_of parts)
     else()
-      list(APPEND nightly ${word})
+      # Properties have names in capitals; suites and filters don't.
+      if(word MATCHES "^[A-Z_]+$")
+        set(list_of properties)
+      endif()
+      list(APPEND ${list_of} "${word}")
     endif()
   endforeach()
   string(JOIN "|" nightly ${nightly})
@@ -25,7 +33,7 @@ function(sandglass_add_suites target prefix)
   add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${list}
     COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${target}>"
       "-DPREFIX=${prefix}" "-DPROPERTIES=${properties}" "-DNIGHTLY=${nightly}"
-      "-DLIST=${list}"
+      "-DPARTS=${parts}" "-DLIST=${list}"
       -P ${PROJECT_SOURCE_DIR}/tests/list_suites.cmake VERBATIM)
   # A program that isn't built is a test that fails.
   file(WRITE ${list}.in

@@ -9,4 +9,12 @@ target_link_libraries(analyser_test PRIVATE
 target_compile_definitions(analyser_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 # A suite is one language, whose analyser is made once.
-sandglass_add_suites(analyser_test analyser. LABELS analyser TIMEOUT 900)
+sandglass_add_suites(analyser_test analyser.
+  PART
+    # Each look starts a Java virtual machine.
+    "Java/HostilePrograms=Java/HostilePrograms.AMegabyteInOneLine/*:Java/HostilePrograms.TooManyFacts/*:Java/HostilePrograms.Garbage/*:Java/HostilePrograms.FilesThatCantBeRead/*"
+    # The same programs as of the analysers that start for each.
+    "CppThatWaits/HostilePrograms=CppThatWaits/HostilePrograms.TooManyFacts/*"
+    "GoThatWaits/HostilePrograms=GoThatWaits/HostilePrograms.TooManyFacts/*"
+    "JavaScriptThatWaits/HostilePrograms=JavaScriptThatWaits/HostilePrograms.TooManyFacts/*"
+  LABELS analyser TIMEOUT 900)

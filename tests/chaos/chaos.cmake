@@ -31,5 +31,5 @@ sandglass_add_suites(sandglass_chaos_test e2e. NIGHTLY Chaos Soak
 add_test(NAME e2e.ChaosOfEachSort COMMAND sandglass_chaos_test
   --gtest_filter=Chaos.AKilledSpawner:Chaos.AStoppedServer:Chaos.AFullStateDisk:Chaos.NoMoreProcesses:Chaos.ClientsThatGoInMidCall)
 set_tests_properties(e2e.ChaosOfEachSort PROPERTIES
-  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  LABELS "e2e;part" TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)

@@ -174,18 +174,27 @@ foreach(target sandglassd sandglass-spawner sandglass-egress)
     add_dependencies(sandglass_durable_test ${target})
   endif()
 endforeach()
+# Two locks keep tests from slowing each other on small machines: at most one
+# daemon at a time works for tests that fill it, measure it or look at the host,
+# which have the lock sandglassd, and one beside it for tests that only want
+# answers of theirs, which have the lock sandglassd_beside.
 sandglass_add_suites(sandglass_durable_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)
 
-# The lock keeps tests from slowing each other on small machines.
 sandglass_add_suites(sandglass_e2e_test e2e.
-  NIGHTLY Languages/PrestartConformance
+  NIGHTLY Languages/PrestartConformance WholeImage
+  PART
+    # Without those that wait until a server or a helper that hangs is given up.
+    "Crash=Crash.*-Crash.*ThatHangs*"
+    # What is kept, what is not, and for whom.
+    "CompileCache=CompileCache.TheSecondAnswer*:CompileCache.AnythingElse*:CompileCache.ProfilesShare*:CompileCache.JailsDont*:CompileCache.OnlyWhat*:CompileCache.ADamagedFile*"
+    "Languages/WarmFaults=Languages/WarmFaults.*/python"
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_consent_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_callers_test e2e.
@@ -197,7 +206,10 @@ sandglass_add_suites(sandglass_filters_test e2e.
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_exec_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  PART
+    # Without a thousand commands in a row, and the client that is waited for.
+    "ExecFaults=ExecFaults.*-ExecFaults.AThousandInARow:ExecFaults.AClientThatNeverReadsIsGivenUp"
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)
 
 # Programs that reach what their profile allows, in a network namespace of the
@@ -218,7 +230,12 @@ if(TARGET sandglassd)
   add_dependencies(sandglass_network_test sandglassd)
 endif()
 sandglass_add_suites(sandglass_network_test e2e.
-  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  PART
+    # A tool, and libraries of two languages.
+    "Network/EachTlsClient=Network/EachTlsClient.*/Curl:Network/EachTlsClient.*/Urllib:Network/EachTlsClient.*/NodeFetch"
+    "Network/EachClientThatTrusts=Network/EachClientThatTrusts.*/Curl:Network/EachClientThatTrusts.*/Urllib:Network/EachClientThatTrusts.*/JavaHttpClient"
+    "Network/EachManager=Network/EachManager.GetsAPackageThroughTheProxyThatItFinds/*:Network/EachManager.*/Pip"
+  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)
 
 # Libraries that are installed from registries in a network namespace of the
@@ -245,7 +262,8 @@ foreach(target sandglassd sandglass)
   endif()
 endforeach()
 sandglass_add_suites(sandglass_library_test e2e.
-  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  NIGHTLY Registries/LibrariesOfTheMachine
+  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)
 
 # Languages are prepared before any test looks at the time.
@@ -264,7 +282,7 @@ function(sandglass_add_repeat name change nightly environment)
     "--gtest_filter=${nightly}")
   set_tests_properties(e2e.${name} e2e.${name}Whole PROPERTIES
     ENVIRONMENT "${environment}" TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800)
-  set_tests_properties(e2e.${name} PROPERTIES LABELS e2e)
+  set_tests_properties(e2e.${name} PROPERTIES LABELS "e2e;part")
   set_tests_properties(e2e.${name}Whole PROPERTIES LABELS "e2e;nightly")
 endfunction()
 

@@ -8,5 +8,8 @@ if(TARGET sandglassd)
   add_dependencies(sandglass_examples_test sandglassd)
 endif()
 sandglass_add_suites(sandglass_examples_test examples.
-  LABELS examples TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  PART
+    # One with packages of a registry, one with those of the machine.
+    "Examples=Examples.Python:Examples.Ruby"
+  LABELS examples TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)

@@ -13,5 +13,8 @@ foreach(target sandglassd sandglass-spawner sandglass)
   endif()
 endforeach()
 sandglass_add_suites(sandglass_mcp_test mcp.
-  LABELS mcp TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  PART
+    # One of each language, and of each major version of the protocol.
+    "McpClientsOfTheMachine=McpClientsOfTheMachine.PythonWithoutAHandshake:McpClientsOfTheMachine.NodeOfTheHandshake"
+  LABELS mcp TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)

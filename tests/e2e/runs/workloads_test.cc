@@ -3,7 +3,6 @@
 
 #include "tests/support/host/workloads.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/tier.h"
 
 namespace sandglass::testing {
 namespace {
@@ -80,10 +80,7 @@ void CheckAnswer(const Workload& workload, const RunResult& result) {
 
 // With every change one program of eight runs, each night all of them: they are
 // nearly seven hundred, and take two and a half minutes on two processors.
-size_t EveryNth() {
-  const char* tier = std::getenv("SANDGLASS_TIER");
-  return tier != nullptr && std::string(tier) == "change" ? 8 : 1;
-}
+size_t EveryNth() { return OnlyAPart() ? 8 : 1; }
 
 // The processes that are left are looked for by the fixture: after each test
 // the daemon must have none more than before.

@@ -19,6 +19,7 @@
 #include "tests/security/host/host_meter.h"
 #include "tests/security/hostile/hostile_fixture.h"
 #include "tests/support/slowdown.h"
+#include "tests/support/tier.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -322,12 +323,17 @@ TEST_F(HostileBombs, ACrowdGetsNoMoreThanItsJail) {
 // kill the jail's init. The verdict must be the same: with JAIL_FAILED a
 // program could make its own fault look like ours.
 TEST_F(HostileBombs, SegmentsThatNobodyHasAreChargedToTheRun) {
-  for (int i = 0; i < 30; ++i) ExplodeAll({{"shm-segments", Memory()}}, {});
+  const int times = OnlyAPart() ? 5 : 30;
+  for (int i = 0; i < times; ++i) ExplodeAll({{"shm-segments", Memory()}}, {});
 }
 
-// What a warm start may have forgotten to limit.
+// What a warm start may have forgotten to limit. With every change each way has
+// another third of them.
 TEST_F(HostileBombs, EveryWayOfStartingHasTheLimits) {
+  size_t index = 0;
   for (const Way way : {Way::kPython, Way::kRuby, Way::kNode}) {
+    // One more than the bombs of a way, so that the next way has others.
+    ++index;
     for (const Bomb& bomb : std::vector<Bomb>{{"fork", Pids()},
                                               {"file", Exit(EMFILE)},
                                               {"heap", Memory()},
@@ -337,6 +343,7 @@ TEST_F(HostileBombs, EveryWayOfStartingHasTheLimits) {
                                               {"timers", Exit(EAGAIN)},
                                               {"in-flight", Exit(ETOOMANYREFS)},
                                               {"sparse", Exit(EFBIG)}}) {
+      if (!IsOfThisTier(index++, 3)) continue;
       const RunResult result = RunIn(way, {"bomb", bomb.name, "0", kHold});
       ++runs_;
       EXPECT_EQ(Describe(EndOf(result)), Describe(bomb.end))
@@ -346,7 +353,9 @@ TEST_F(HostileBombs, EveryWayOfStartingHasTheLimits) {
   }
 }
 
+// With every change every fourth of them.
 TEST_F(HostileBombs, StormsBlowInTheJailsOwnTime) {
+  size_t index = 0;
   constexpr absl::Duration kLong = absl::Milliseconds(600);
   for (const char* name : {"busy",
                            "yield",
@@ -368,6 +377,7 @@ TEST_F(HostileBombs, StormsBlowInTheJailsOwnTime) {
                            "priorities",
                            "shared-segments",
                            "change-ids"}) {
+    if (!IsOfThisTier(index++, 4)) continue;
     const RunResult result =
         Explode(Request({"storm", name, "8"}, kLong), name);
     // What the kernel frees later than its last owner goes (sockets that only

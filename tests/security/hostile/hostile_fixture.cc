@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "tests/support/calls/prestart.h"
 #include "tests/support/calls/warm.h"
+#include "tests/support/tier.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -136,7 +137,7 @@ int HostileTest::Refused(int error) { return kWentThrough + error; }
 void HostileTest::RunCases(Way way, const std::vector<Case>& cases,
                            const Attempt& options) {
   attempts_ += cases.size();
-  if (way == Way::kExec) {
+  if (way == Way::kExec && !OnlyAPart()) {
     RunEach(cases, options);
   } else {
     RunInOne(way, cases, options);

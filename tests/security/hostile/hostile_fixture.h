@@ -47,9 +47,10 @@ class HostileTest : public DaemonTest {
                          const std::string& list = "");
   // How the payload ends when an attempt is refused with this errno.
   static int Refused(int error);
-  // Runs each attempt and expects the exit code, in a jail of its own when the
-  // jail is empty, else all in one; afterwards, and whenever one is not as
-  // expected, that nobody was harmed.
+  // Runs each attempt and expects the exit code. The attempts have one jail,
+  // but for those in an empty jail, which each night have one each (OnlyAPart).
+  // Afterwards, and whenever one is not as expected, expects that nobody was
+  // harmed.
   struct Case {
     Attempt attempt;
     int exit_code;
@@ -58,6 +59,7 @@ class HostileTest : public DaemonTest {
   };
   static void RunCases(Way way, const std::vector<Case>& cases,
                        const Attempt& options = {});
+  // Each attempt in an empty jail of its own.
   static void RunEach(const std::vector<Case>& cases, const Attempt& options);
   static void RunInOne(Way way, const std::vector<Case>& cases,
                        const Attempt& options);

@@ -56,13 +56,18 @@ class HostileHeadless : public HostileTest {
 };
 
 TEST_F(HostileHeadless, EndsAtTheWallLimitHoweverItBegan) {
+  std::vector<v1::RunCodeRequest> requests;
+  std::vector<std::string> names;
   for (const Way way : kAllWays) {
     for (const char* body : {"sleep", "spin"}) {
-      const RunResult result = Run(Headless(way, body));
-      EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_TIMEOUT))
-          << NameOf(way) << " " << body;
-      ExpectPrompt(result, NameOf(way));
+      requests.push_back(Headless(way, body));
+      names.push_back(absl::StrCat(NameOf(way), " ", body));
     }
+  }
+  const std::vector<RunResult> results = client().RunAll(requests, 4);
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_THAT(results[i], OutcomeIs(v1::OUTCOME_TIMEOUT)) << names[i];
+    ExpectPrompt(results[i], names[i]);
   }
 }
 

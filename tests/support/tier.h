@@ -1,0 +1,26 @@
+#ifndef SANDGLASS_TESTS_SUPPORT_TIER_H_
+#define SANDGLASS_TESTS_SUPPORT_TIER_H_
+
+#include <cstddef>
+#include <cstdlib>
+#include <string_view>
+
+namespace sandglass::testing {
+
+// Whether tests run with every change ($SANDGLASS_TIER is "change", which
+// tests/run.sh sets), so that those with many cases try a part of them only;
+// each night, and without the variable, they try all.
+inline bool OnlyAPart() {
+  const char* tier = std::getenv("SANDGLASS_TIER");
+  return tier != nullptr && std::string_view(tier) == "change";
+}
+
+// Whether the case with this index is to be tried, where with every change one
+// of `nth` is: the first, the one `nth` places after it, and so on.
+inline bool IsOfThisTier(size_t index, size_t nth) {
+  return !OnlyAPart() || index % nth == 0;
+}
+
+}  // namespace sandglass::testing
+
+#endif  // SANDGLASS_TESTS_SUPPORT_TIER_H_
