@@ -1,21 +1,27 @@
 #!/bin/bash
 # Installs what is needed, builds, and runs the project's tests.
 #
-#   sudo ./tests/run.sh [--nightly] [--fast] [--no-fuzz] [--tidy] [--asan] [--tsan]
-#                       [--filter REGEX]
+#   sudo ./tests/run.sh [--nightly] [--fast] [--no-fuzz] [--tidy] [--mutation]
+#                       [--asan] [--tsan] [--filter REGEX]
 #
-#   --nightly       what every change runs, and beside that whole suites in other
-#                   settings (label nightly), all workloads, ten minutes of
-#                   chaos, a minute for each fuzz target, --tidy, --asan, --tsan
+#   --nightly       what every change runs, and beside that whole suites and those
+#                   in other settings (label nightly, instead of the parts that
+#                   have the label part), all workloads, ten minutes of chaos, a
+#                   minute for each fuzz target, --tidy, --mutation, --asan, --tsan
 #   --fast          leave out the style checks and the fuzz targets
 #   --no-fuzz       leave out the fuzz targets, whose build takes ten minutes of
 #                   a processor
 #   --tidy          also run clang-tidy over every file (half an hour on two
 #                   processors, less when files passed before)
+#   --mutation      also try whether the unit tests of rooms that decide notice
+#                   small changes in them (tests/mutation.py)
 #   --asan, --tsan  also build with that sanitizer and run the tests that work
 #                   under it
 #   --filter REGEX  only the tests whose name matches; those that need a daemon
 #                   are named by their suite
+#
+# A step that fails doesn't keep the others from running, but for the packages and
+# the build that all need; the end names each step with its time.
 #
 # Tests that need something this machine lacks are skipped, and named at the
 # end; with SANDGLASS_MUST_RUN=1 (set where CI=true) they fail instead.
@@ -31,7 +37,7 @@ failed=0
 reasons=() # of failures, so that they are the last that is read
 
 usage() {
-  say "usage: sudo $0 [--nightly] [--fast] [--no-fuzz] [--tidy] [--asan] [--tsan] [--filter REGEX]"
+  say "usage: sudo $0 [--nightly] [--fast] [--no-fuzz] [--tidy] [--mutation] [--asan] [--tsan] [--filter REGEX]"
 }
 
 # failures_of LOG: what GoogleTest said of each failure of a test, cut short.
@@ -90,12 +96,37 @@ show_tests() {
     { if (open) { printf "\r\033[K"; open = 0 } print; fflush() }'
 }
 
-# stage NAME COMMAND…: runs a step and notes its time; a failure ends the run.
-stage() {
-  local name=$1 start=$SECONDS
+# step NAME COMMAND…: runs a step, notes its time and whether it failed.
+step() {
+  local name=$1 start=$SECONDS code=0
   shift
-  "$@" || { failed_stages+=("$name"); exit 1; }
+  "$@" || code=1
   stages+=("$(printf '%-18s %5d s' "$name" $((SECONDS - start)))")
+  ((code == 0)) || failed_stages+=("$name")
+  return "$code"
+}
+
+# stage NAME COMMAND…: the same; a failure ends the run.
+stage() {
+  step "$@" || exit 1
+}
+
+# sanitized_tests PRESET CTEST-OPTION…: builds with that sanitizer and runs what can
+# run under it: jails are made by raw clone3 with seccomp, which the sanitizers'
+# runtimes can't live in.
+sanitized_tests() {
+  local preset=$1 dir=$SANDGLASS_ROOT/build-$1
+  shift
+  step "build ($preset)" build_preset "$preset" "$dir" || return 0
+  run_tests "$preset" "$dir" \
+    --label-exclude '^(jail|e2e|security|bench|style|fuzz)$' "$@"
+}
+
+# mutate ROOM BAR: whether the room's unit tests notice at least BAR of a hundred
+# small changes in it.
+mutate() {
+  say "Changing $1"
+  nice "$SANDGLASS_ROOT/tests/mutation.py" "$SANDGLASS_ROOT/build" "$1" --bar "$2"
 }
 
 finish() {
@@ -127,13 +158,15 @@ finish() {
 }
 
 main() {
-  local fast=no fuzz=yes tidy=no asan=no tsan=no nightly=no filter=() none=error
+  local fast=no fuzz=yes tidy=no asan=no tsan=no mutation=no nightly=no
+  local filter=() none=error
   while (($# > 0)); do
     case $1 in
-      --nightly) nightly=yes tidy=yes asan=yes tsan=yes ;;
+      --nightly) nightly=yes tidy=yes mutation=yes asan=yes tsan=yes ;;
       --fast) fast=yes ;;
       --no-fuzz) fuzz=no ;;
       --tidy) tidy=yes ;;
+      --mutation) mutation=yes ;;
       --asan) asan=yes ;;
       --tsan) tsan=yes ;;
       --filter)
@@ -170,6 +203,7 @@ main() {
   # Whoever names a test wants it, whatever its tier.
   if [[ $nightly == yes ]]; then
     export SANDGLASS_TIER=nightly SANDGLASS_CHAOS_SECONDS=600 SANDGLASS_FUZZ_SECONDS=60
+    ((${#filter[@]} > 1)) || without+=(part) # all of each is run
   elif ((${#filter[@]} == 1)); then
     export SANDGLASS_TIER=change
     without+=(nightly)
@@ -182,18 +216,13 @@ main() {
   [[ $tidy == yes ]] || options+=(--exclude-regex '^style\.tidy$')
   run_tests release "$SANDGLASS_ROOT/build" "${options[@]}"
 
-  # Under a sanitizer only what stays inside ordinary processes is run: jails
-  # are made by raw clone3 with seccomp, which the sanitizers' runtimes can't
-  # live in.
-  local not_sanitized='^(jail|e2e|security|bench|style|fuzz)$'
-  if [[ $asan == yes ]]; then
-    stage 'build (asan)' build_preset asan "$SANDGLASS_ROOT/build-asan"
-    run_tests asan "$SANDGLASS_ROOT/build-asan" --label-exclude "$not_sanitized" "${filter[@]}"
+  if [[ $mutation == yes ]]; then
+    # What the tests noticed when the bar was set, and less for luck.
+    step 'policy/verdict' mutate policy/verdict 75 || true
+    step 'server/admission' mutate server/admission 60 || true
   fi
-  if [[ $tsan == yes ]]; then
-    stage 'build (tsan)' build_preset tsan "$SANDGLASS_ROOT/build-tsan"
-    run_tests tsan "$SANDGLASS_ROOT/build-tsan" --label-exclude "$not_sanitized" "${filter[@]}"
-  fi
+  [[ $asan == no ]] || sanitized_tests asan "${filter[@]}"
+  [[ $tsan == no ]] || sanitized_tests tsan "${filter[@]}"
 }
 
 main "$@"
