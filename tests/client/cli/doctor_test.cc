@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -260,18 +261,22 @@ TEST(CliDoctorTest, WhatTheDaemonDoesNotHaveIsAUsageError) {
 }
 
 TEST(CliDoctorTest, AnInterruptStopsTheRunUnderWay) {
+  std::atomic<bool> interrupted{false};
   FakeDaemon daemon;
-  AnswerDoctor(daemon,
-               [](const v1::RunCodeRequest& request, v1::RunCodeResponse&) {
-                 if (request.args(0) == "look") {
-                   std::this_thread::sleep_for(std::chrono::seconds(2));
-                 }
-               });
+  // It is under way until the interrupt has come.
+  AnswerDoctor(daemon, [&interrupted](const v1::RunCodeRequest& request,
+                                      v1::RunCodeResponse&) {
+    if (request.args(0) != "look") return;
+    for (int i = 0; i < 1000 && !interrupted; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
   Subprocess client(daemon.Client({"doctor"}));
   for (int i = 0; i < 500 && daemon.runs < 4; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   client.Signal(SIGINT);
+  interrupted = true;
   const SubprocessResult result = client.Wait();
   EXPECT_EQ(result.exit_code, 130);
   EXPECT_EQ(result.out, "");

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/text.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -106,11 +107,21 @@ TEST_F(Compile, ACancelledCallStopsTheCompiler) {
   const absl::Time start = absl::Now();
   {
     StreamCall call(client().stub(), Program("cpp", kSlow));
-    absl::SleepFor(absl::Seconds(1));
+    // Until the compiler is at work.
+    EXPECT_TRUE(WaitUntil(
+        [&] {
+          const std::vector<Process> now = daemon().Processes();
+          return std::any_of(now.begin(), now.end(), [&](const Process& each) {
+            return NameOf(each.pid) == "cc1plus" &&
+                   std::find(before.begin(), before.end(), each) ==
+                       before.end();
+          });
+        },
+        absl::Seconds(20)));
     call.Cancel();
     EXPECT_EQ(call.Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
-  EXPECT_LT(absl::Now() - start, absl::Seconds(8));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
   // The fixture sees to it that no process is left.
 }
 

@@ -215,8 +215,8 @@ TEST_F(ExecFaults, AJailThatDiesIsToldOf) {
 TEST_F(ExecFaults, PausingFreezesWhatIsInTheBackground) {
   v1::ExecSpec spec = Background("while :; do echo tick; sleep 0.05; done");
   const std::string id = Begin(spec);
-  v1::ExecSpec timed = Background("sleep 1.5; echo done");
-  SetDuration(timed.mutable_limits()->mutable_wall_time(), absl::Seconds(4));
+  v1::ExecSpec timed = Background("sleep 1; echo done");
+  SetDuration(timed.mutable_limits()->mutable_wall_time(), absl::Seconds(3));
   const std::string with_limit = Begin(timed);
   ASSERT_THAT((CallSession<v1::PauseSessionRequest, v1::PauseSessionResponse>(
                   &SessionStub::PauseSession)),
@@ -224,7 +224,7 @@ TEST_F(ExecFaults, PausingFreezesWhatIsInTheBackground) {
   absl::SleepFor(absl::Milliseconds(200));
   const uint64_t before = List().execs(1).last_sequence();
   // Longer than its limit.
-  absl::SleepFor(absl::Seconds(5));
+  absl::SleepFor(absl::Milliseconds(3300));
   EXPECT_EQ(List().execs(1).last_sequence(), before);
   // A command wakes it.
   EXPECT_EQ(Execute("echo awake").out(), "awake\n");
@@ -246,12 +246,13 @@ TEST_F(ExecFaults, ARunningCommandKeepsItsSession) {
   v1::CreateSessionRequest create;
   create.mutable_idle_timeout()->set_seconds(1);
   TestSession brief(client(), create);
-  v1::ExecSpec spec = testing::Command(brief.id(), "sleep 3; echo end");
+  v1::ExecSpec spec = testing::Command(brief.id(), "sleep 2; echo end");
   spec.set_background(true);
   v1::StartExecResponse response;
   ASSERT_THAT(StartExec(spec, absl::Seconds(30), &response), IsOk());
   EXPECT_EQ(DataOf(response.snapshot(), v1::OUTPUT_STREAM_STDOUT), "end\n");
-  absl::SleepFor(absl::Seconds(3));
+  // Nothing may be asked of it meanwhile, which would keep it.
+  absl::SleepFor(absl::Milliseconds(1500));
   EXPECT_EQ(ReasonOf(Execute(spec).status), "SESSION_EXPIRED");
 }
 

@@ -95,7 +95,8 @@ TEST_F(Durable, AnOrderlyRestartKeepsThemToo) {
                     "subprocess.Popen(['sh', '-c',\n"
                     "                  'sleep 0.3; echo late > late'])"),
               OutcomeIs(v1::OUTCOME_OK));
-  absl::SleepFor(absl::Seconds(1));
+  ASSERT_TRUE(WaitUntil([&] { return Content(id, "late") == "late\n"; },
+                        absl::Seconds(20)));
   ASSERT_NO_FATAL_FAILURE(RestartInOrder());
   EXPECT_EQ(Content(id, "late"), "late\n");
   EXPECT_EQ(Describe(unused).state(), v1::SESSION_STATE_DORMANT);
@@ -172,7 +173,7 @@ TEST_F(Durable, EndsAreFinalAndRemembered) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string deleted = Create();
   v1::CreateSessionRequest brief = DurableSession();
-  brief.mutable_idle_timeout()->set_seconds(2);
+  brief.mutable_idle_timeout()->set_seconds(1);
   const std::string idle = Create(brief);
   ASSERT_THAT(RunIn(deleted, "open('a', 'w').write('1')"),
               OutcomeIs(v1::OUTCOME_OK));
@@ -183,24 +184,26 @@ TEST_F(Durable, EndsAreFinalAndRemembered) {
               IsOk());
   ASSERT_NO_FATAL_FAILURE(Kill());
   // Its time goes on without a daemon.
-  absl::SleepFor(absl::Seconds(3));
+  absl::SleepFor(absl::Milliseconds(1500));
   ASSERT_NO_FATAL_FAILURE(Restart());
   EXPECT_EQ(ReasonOf(RunIn(deleted, "1").status), "SESSION_DELETED");
   const grpc::Status expired = RunIn(idle, "1").status;
   EXPECT_EQ(ReasonOf(expired), "SESSION_EXPIRED");
-  EXPECT_THAT(expired.error_message(), HasSubstr("not used for 2s"));
+  EXPECT_THAT(expired.error_message(), HasSubstr("not used for 1s"));
   // Nothing of them is left on the disk.
+  const std::set<std::string> ended = {"ended"};
   std::set<std::string> left;
-  for (int i = 0; i < 100; ++i) {
-    left.clear();
-    for (const auto& entry :
-         std::filesystem::directory_iterator(kept() + "/sessions")) {
-      left.insert(entry.path().filename());
-    }
-    if (left == std::set<std::string>{"ended"}) break;
-    absl::SleepFor(absl::Milliseconds(100));
-  }
-  EXPECT_EQ(left, std::set<std::string>{"ended"});
+  WaitUntil(
+      [&] {
+        left.clear();
+        for (const auto& entry :
+             std::filesystem::directory_iterator(kept() + "/sessions")) {
+          left.insert(entry.path().filename());
+        }
+        return left == ended;
+      },
+      absl::Seconds(10));
+  EXPECT_EQ(left, ended);
 }
 
 TEST_F(Durable, AJailThatDiesTakesTheKernelsAndNotTheFiles) {

@@ -10,6 +10,7 @@
 #include "tests/support/calls/sessions.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -171,13 +172,14 @@ TEST_F(Snapshot, AClientThatStopsReadingOrGoesHoldsNothing) {
   v1::PauseSessionRequest pause;
   pause.set_session_id(session.id());
   grpc::Status paused;
-  for (int i = 0; i < 100; ++i) {
-    v1::PauseSessionResponse response;
-    paused = CallSessions(client(), &v1::SessionService::Stub::PauseSession,
-                          pause, &response);
-    if (paused.ok()) break;
-    absl::SleepFor(absl::Milliseconds(100));
-  }
+  WaitUntil(
+      [&] {
+        v1::PauseSessionResponse response;
+        paused = CallSessions(client(), &v1::SessionService::Stub::PauseSession,
+                              pause, &response);
+        return paused.ok();
+      },
+      absl::Seconds(10));
   EXPECT_THAT(paused, IsOk());
 }
 

@@ -354,11 +354,13 @@ def test_a_backend_of_an_asynchronous_sandbox(daemon):
 def test_a_cancelled_command_is_stopped(backend):
     async def main():
         task = asyncio.create_task(backend.aexecute("sleep 25"))
-        await asyncio.sleep(0.5)
+        count = "pgrep -fc 'sleep 25$'"
+        while (await backend.aexecute(count)).output == "0\n":
+            pass
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return await backend.aexecute("pgrep -fc 'sleep 25$'")
+        return await backend.aexecute(count)
 
     assert asyncio.run(main()).output == "0\n"
 

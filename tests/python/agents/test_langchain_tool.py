@@ -124,7 +124,8 @@ def test_several_event_loops(tool):
 async def test_a_task_that_is_cancelled_ends_its_run(tool, client):
     args = {"lang": "bash", "code": "sleep 30; echo cancelled-run"}
     task = asyncio.create_task(acall(tool, **args))
-    await asyncio.sleep(0.3)
+    while not any(run.state == 2 for run in client.runs()):
+        await asyncio.sleep(0.02)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

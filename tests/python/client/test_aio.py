@@ -204,7 +204,11 @@ async def test_one_of_many_fails_and_the_group_cancels_the_others(aclient):
                         "import time; time.sleep(20)", labels={"test": "group"}
                     )
                 )
-            await asyncio.sleep(0.5)
+            for _ in range(500):
+                runs = await aclient.runs(test="group")
+                if [run.state for run in runs] == [2] * 3:
+                    break
+                await asyncio.sleep(0.02)
             group.create_task(aclient.run_code("1", "cobol"))
     assert await ended_runs(aclient, "group") == [Outcome.CANCELLED] * 3
 

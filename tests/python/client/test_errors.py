@@ -247,11 +247,12 @@ def test_what_can_not_be_repeated_is_not(make_daemon):
     box = client.sandbox("bash")
     box.files.write("a", "1")
     started = threading.Event()
+    killed = threading.Event()
 
     def pieces():
         yield b"2"
         started.set()
-        time.sleep(1)
+        killed.wait(60)
         yield b"3"
 
     errors = []
@@ -266,6 +267,7 @@ def test_what_can_not_be_repeated_is_not(make_daemon):
     thread.start()
     started.wait()
     own.kill()
+    killed.set()
     begin = time.monotonic()
     thread.join()
     assert time.monotonic() - begin < 30

@@ -329,6 +329,7 @@ TEST_F(HostileClients, UnfinishedRequestsHoldNoMoreThanTheirCallersShare) {
         return all;
       },
       absl::Seconds(60) * Slowdown()));
+  // Until the daemon has taken what was sent.
   absl::SleepFor(absl::Seconds(1));
   const auto refused =
       std::count_if(requests.begin(), requests.end(),

@@ -19,6 +19,10 @@ namespace {
 
 volatile sig_atomic_t interrupts = 0;
 
+// Of the supervisors here: longer than a busy machine keeps a daemon from
+// beating.
+constexpr absl::Duration kPatience = absl::Milliseconds(800);
+
 // A line per start, kept in a file since each daemon is a process of its own.
 class SupervisorTest : public ::testing::Test {
  protected:
@@ -46,9 +50,9 @@ class SupervisorTest : public ::testing::Test {
       ::_exit(Supervise(daemon, clean_up,
                         {.first_backoff = absl::Milliseconds(1),
                          .longest_backoff = absl::Milliseconds(4),
-                         .patience = absl::Milliseconds(1500),
+                         .patience = kPatience,
                          .start_patience = start_patience_,
-                         .end_patience = absl::Milliseconds(4500)}));
+                         .end_patience = 3 * kPatience}));
     }
     return child;
   }
@@ -215,7 +219,7 @@ TEST_F(SupervisorTest, ADaemonThatHangsIsKilledAndStartedAgain) {
 }
 
 TEST_F(SupervisorTest, ADaemonThatIsStoppedWhileItStartsIsKilled) {
-  start_patience_ = absl::Seconds(2);
+  start_patience_ = absl::Seconds(1);
   const pid_t supervisor = Start([this](Heartbeat&) {
     Note();
     if (Starts() == 1) ::raise(SIGSTOP);
@@ -271,13 +275,14 @@ TEST_F(SupervisorTest, WhatHangsAtTheEndIsKilledAndSoIsItsCleanUp) {
 TEST_F(SupervisorTest, ADaemonThatMayBeSilentIsLeftAlone) {
   const pid_t supervisor = Start([this](Heartbeat& heartbeat) {
     Note();
-    absl::SleepFor(absl::Seconds(2));
-    for (int i = 0; i < 40; ++i) {
+    // Longer than the patience that it has once it beats.
+    absl::SleepFor(kPatience * 1.5);
+    for (int i = 0; i < 30; ++i) {
       heartbeat.Beat();
-      absl::SleepFor(absl::Milliseconds(60));
+      absl::SleepFor(kPatience / 20);
     }
     heartbeat.Rest();
-    absl::SleepFor(absl::Seconds(2));
+    absl::SleepFor(kPatience * 1.5);
     return 0;
   });
   EXPECT_EQ(Wait(supervisor), 0);
