@@ -449,8 +449,7 @@ TEST_F(SessionFiles, ACallThatGoesOnKeepsTheSession) {
   part.mutable_start()->set_session_id(session.id());
   part.mutable_start()->set_path("slow");
   ASSERT_TRUE(writer->Write(part));
-  // Longer than it may be idle.
-  absl::SleepFor(absl::Milliseconds(1500));
+  absl::SleepFor(absl::Milliseconds(1500));  // longer than it may idle
   part.set_data("1");
   part.set_finish(true);
   EXPECT_TRUE(writer->Write(part));
