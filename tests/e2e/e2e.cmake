@@ -183,12 +183,14 @@ sandglass_add_suites(sandglass_durable_test e2e.
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_e2e_test e2e.
-  NIGHTLY Languages/PrestartConformance WholeImage
+  NIGHTLY Languages/PrestartConformance WholeImage SessionDisk
   PART
     # Without those that wait until a server or a helper that hangs is given up.
     "Crash=Crash.*-Crash.*ThatHangs*"
     # What is kept, what is not, and for whom.
     "CompileCache=CompileCache.TheSecondAnswer*:CompileCache.AnythingElse*:CompileCache.ProfilesShare*:CompileCache.JailsDont*:CompileCache.OnlyWhat*:CompileCache.ADamagedFile*"
+    # Without a collection of cells, which the kernels' own tests have.
+    "ManySessions=ManySessions.*-ManySessions.CellsOfOthers*"
     "Languages/WarmFaults=Languages/WarmFaults.*/python"
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
   FIXTURES_REQUIRED languages)

@@ -13,10 +13,20 @@ target_link_libraries(sandglass_protocol_test PRIVATE
 target_compile_definitions(sandglass_protocol_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   SANDGLASS_SPAWNER="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sandglass-spawner")
+# These wait as long as others do, at another moment.
+set(slow "InitSilence.OnceItWasReadyEndsInTime:Collection.OneFileASecondEndsWithTheDaemonsPatience")
 gtest_discover_tests(sandglass_protocol_test
   TEST_PREFIX "security."
+  TEST_FILTER "-${slow}"
+  TEST_LIST sandglass_protocol_tests
   DISCOVERY_TIMEOUT 60
   PROPERTIES LABELS security TIMEOUT 120)
+gtest_discover_tests(sandglass_protocol_test
+  TEST_PREFIX "security."
+  TEST_FILTER "${slow}"
+  TEST_LIST sandglass_protocol_nightly_tests
+  DISCOVERY_TIMEOUT 60
+  PROPERTIES LABELS nightly TIMEOUT 120)
 
 # The same from inside real jails, through the daemon.
 add_executable(sandglass_program_protocol_test

@@ -69,12 +69,14 @@ function(sandglass_security_part name filter)
   sandglass_security_test(${name} "security;part" "${filter}")
   sandglass_security_test(${name}Whole "security;nightly" "${name}.*:*/${name}.*")
 endfunction()
-foreach(suite Covert DaemonWalls HostLeaks HostWatchTest HostileBombs HostileCalls
+foreach(suite Covert DaemonWalls HostLeaks HostileBombs HostileCalls
         HostileCallsInAllWays HostileCallsPolicy HostileClients
         HostileDirectories HostileFiles HostileFilesRace HostileHeadless
         HostileOutput HostileSockets StartOrder)
   sandglass_security_suite(${suite})
 endforeach()
+# Of what the others look at the host with.
+sandglass_security_test(HostWatchTest "security;nightly" "HostWatchTest.*")
 # Each language's attack alone; several of it at once in one language.
 sandglass_security_part(HostileScripts
   "*/HostileScripts.NothingGoesThrough/*:*/HostileScripts.NorInManyAtOnce/python")

@@ -59,7 +59,7 @@ TEST_F(LibraryFaults, AFileThatEndsInItsMiddleIsNoInstall) {
 TEST_F(LibraryFaults, ARegistryThatHangsIsGivenUpAndKeepsNobodyElse) {
   TestRegistry registry(kPort);
   registry.SetFault(TestRegistry::Fault::kHang, "files/slow");
-  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "10s", )"));
+  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "6s", )"));
   std::string message;
   std::thread slow([&] {
     message = Error(Importing({"slow"}), grpc::StatusCode::FAILED_PRECONDITION);
@@ -158,7 +158,7 @@ TEST_F(LibraryFaults, ADaemonThatIsKilledLeavesNothingHalfInstalled) {
 
 TEST_F(LibraryFaults, SetUpThatForksForEverEndsWithItsTime) {
   TestRegistry registry(kPort);
-  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "10s", )"));
+  ASSERT_NO_FATAL_FAILURE(Start(R"("install_timeout": "6s", )"));
   EXPECT_THAT(
       Error(Importing({"forks"}), grpc::StatusCode::FAILED_PRECONDITION),
       HasSubstr("could not be installed"));

@@ -228,7 +228,7 @@ TEST_F(Prestart, AToldEndIsNotWaitedFor) {
   // from saying it.
   const auto median = [](const std::string& code) {
     std::vector<absl::Duration> used;
-    for (int i = 0; i < 9; ++i) {
+    for (int i = 0; i < 5; ++i) {
       const RunResult result = RunPrestarted(client(), Node(code));
       EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
       used.push_back(ToAbsl(result.response.usage().cpu_user_time()) +
