@@ -20,6 +20,10 @@ FakeDaemon::~FakeDaemon() { Stop(); }
 void FakeDaemon::Start() {
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(17 << 20);
+  // How long gRPC's threads wait for one event. At times they miss one, and a
+  // call stands still for so long: by default ten seconds.
+  builder.SetSyncServerOption(
+      grpc::ServerBuilder::SyncServerOption::CQ_TIMEOUT_MSEC, 100);
   builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
   builder.RegisterService(this);
   builder.RegisterService(&sessions);
