@@ -179,6 +179,10 @@ endforeach()
 # which have the lock sandglassd, and one beside it for tests that only want
 # answers of theirs, which have the lock sandglassd_beside.
 sandglass_add_suites(sandglass_durable_test e2e.
+  PART
+    # Without those that wait for a time limit of the daemon's.
+    "HostileSession=HostileSession.*-HostileSession.HolesWithoutEnd*"
+    "All/HostileKernelStart=All/HostileKernelStart.*-All/HostileKernelStart.*/Drops"
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)
 
