@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import thread_safety
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -272,6 +274,48 @@ class Compiled(StyleCheckTest):
         bad = self.findings("tidy.py", self.DANGLING)
         self.assertEqual(bad.returncode, 1, bad.stdout)
         self.assertIn("bugprone-use-after-move", bad.stdout)
+
+
+class ChangedSources(StyleCheckTest):
+    """Which sources thread_safety.py --changed means."""
+
+    def setUp(self):
+        super().setUp()
+        os.environ.pop("SANDGLASS_BASE", None)
+        self.write("policy/a.h", "int A();\n")
+        self.write("policy/a.cc", '#include "policy/a.h"\n')
+        self.write("policy/b.cc", "int b;\n")
+
+    def git(self, *words):
+        subprocess.run(["git", "-C", self.top, "-c", "user.name=t",
+                        "-c", "user.email=t", *words],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def means(self, path):
+        changed = thread_safety.changed_files(self.top)
+        return changed is None or thread_safety.is_changed(
+            self.top, path, changed)
+
+    def test_without_git_all_are_meant(self):
+        self.assertTrue(self.means("policy/b.cc"))
+
+    def test_the_last_commit_and_what_came_after_it(self):
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "first")
+        # One commit has none before it.
+        self.assertTrue(self.means("policy/b.cc"))
+        self.git("commit", "-q", "--allow-empty", "-m", "second")
+        self.assertFalse(self.means("policy/a.cc"))
+        self.write("policy/a.h", "int A(int);\n")
+        self.write("policy/c.cc", "int c;\n")
+        self.assertTrue(self.means("policy/a.cc"))
+        self.assertTrue(self.means("policy/c.cc"))
+        self.assertFalse(self.means("policy/b.cc"))
+        self.git("add", "-A")
+        self.git("commit", "-qm", "third")
+        self.assertTrue(self.means("policy/a.cc"))
+        self.assertFalse(self.means("policy/b.cc"))
 
 
 if __name__ == "__main__":
