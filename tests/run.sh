@@ -218,7 +218,7 @@ main() {
 
   if [[ $mutation == yes ]]; then
     # What the tests noticed when the bar was set, and less for luck.
-    step 'policy/verdict' mutate policy/verdict 75 || true
+    step 'policy/verdict' mutate policy/verdict 90 || true
     step 'server/admission' mutate server/admission 60 || true
   fi
   [[ $asan == no ]] || sanitized_tests asan "${filter[@]}"
