@@ -92,7 +92,7 @@ void JudgeRules(const Report& report, std::vector<BarLine>& lines) {
 void JudgeLoad(const Report& report, std::vector<BarLine>& lines) {
   const Row* bare = FindRow(report, kTrivial, kBare, 2);
   const Row* eight = FindRow(report, kTrivial, kSandglassWarm, 8);
-  const Row* most = FindRow(report, kTrivial, kSandglassWarm, 64);
+  const Row* max = FindRow(report, kTrivial, kSandglassWarm, 64);
   const bool has_rate = HasFigures(eight) && eight->runs_per_second > 0;
   if (bare != nullptr && eight != nullptr) {
     BarLine& line = lines.emplace_back();
@@ -106,21 +106,21 @@ void JudgeLoad(const Report& report, std::vector<BarLine>& lines) {
           "%.0f against %.0f", *eight->runs_per_second, *bare->runs_per_second);
     }
   }
-  if (eight == nullptr || most == nullptr) return;
+  if (eight == nullptr || max == nullptr) return;
   BarLine& line = lines.emplace_back();
   line.name = absl::StrCat(
       kTrivial, ": p99, 64 in flight, by 64 / (runs/s at 8 in flight)");
   line.limit = kQueueTail;
-  if (has_rate && HasFigures(most) && HasTail(most->time)) {
-    FillRatio(most->time.p99, absl::Seconds(64 / *eight->runs_per_second),
+  if (has_rate && HasFigures(max) && HasTail(max->time)) {
+    FillRatio(max->time.p99, absl::Seconds(64 / *eight->runs_per_second),
               absl::ZeroDuration(), line);
   }
   BarLine& refused = lines.emplace_back();
   refused.name = absl::StrCat(kTrivial, ": failed runs, 64 in flight");
-  if (HasFigures(most)) {
-    refused.value = static_cast<double>(most->failed);
+  if (HasFigures(max)) {
+    refused.value = static_cast<double>(max->failed);
     refused.numbers =
-        absl::StrFormat("%d of %d", most->failed, most->time.n + most->failed);
+        absl::StrFormat("%d of %d", max->failed, max->time.n + max->failed);
   }
 }
 

@@ -49,7 +49,7 @@ constexpr absl::Duration kAfterRefusal = absl::Seconds(1);
 constexpr absl::Duration kGap = absl::Milliseconds(10);
 // Until what the first caller began has its effect.
 constexpr absl::Duration kSettle = absl::Seconds(3);
-constexpr double kMostSlower = 5;
+constexpr double kMaxSlower = 5;
 
 // What the other account does until the end of its life.
 class Burden {
@@ -358,7 +358,7 @@ int Main(int argc, char** argv) {
     if (one.refused > 0) {
       std::cerr << one.beside << ": " << one.first_refusal << "\n";
     }
-    good = good && one.refused == 0 && Slower(one, all.front()) <= kMostSlower;
+    good = good && one.refused == 0 && Slower(one, all.front()) <= kMaxSlower;
   }
   return good ? 0 : 1;
 }

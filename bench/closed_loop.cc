@@ -15,7 +15,7 @@ namespace sandglass::bench {
 namespace {
 
 // Of a worker that only fails.
-constexpr size_t kMostFailures = 1000;
+constexpr size_t kMaxFailures = 1000;
 
 absl::Duration OwnCpu() {
   rusage usage = {};
@@ -40,9 +40,9 @@ class Tally {
   }
   bool GivesUp() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    return result_.failed >= kMostFailures;
+    return result_.failed >= kMaxFailures;
   }
-  LoopResult Take() ABSL_LOCKS_EXCLUDED(mutex_) {
+  LoopResult Collect() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return std::move(result_);
   }
@@ -73,7 +73,7 @@ LoopResult RunLoop(const LoopOptions& options,
     });
   }
   for (std::thread& worker : workers) worker.join();
-  LoopResult result = tally.Take();
+  LoopResult result = tally.Collect();
   result.time = absl::Nanoseconds(os::MonotonicNanos() - start);
   result.client_cpu =
       (OwnCpu() - cpu) / static_cast<int64_t>(std::max<size_t>(result.runs, 1));

@@ -18,7 +18,7 @@
 namespace sandglass::bench {
 namespace {
 
-constexpr int kLeastRounds = 6;
+constexpr int kMinRounds = 6;
 constexpr int kRareRounds = 4;  // what is no part of a bar runs in each fourth
 constexpr int kManyInFlight = 8;
 // In which the daemon makes the jails that take the place of those used.
@@ -126,7 +126,7 @@ void CompareRested(const Program& program, const std::string& programs,
   const int warm_up = trivial && options.in_turn == 1 ? kWarmUpRounds : 1;
   const int rounds = (options.runs + options.in_turn - 1) / options.in_turn;
   for (int round = 1 - warm_up; round <= rounds; ++round) {
-    if (round > kLeastRounds && absl::Now() > end) break;
+    if (round > kMinRounds && absl::Now() > end) break;
     for (Entry* entry : Shuffled(entries, random)) {
       if (!entry->Usable() || (entry->rare && round % kRareRounds != 0)) {
         continue;
@@ -182,16 +182,16 @@ namespace {
 using testing::Workload;
 
 // Those that need nothing but their text, evenly spread.
-std::vector<Workload> Choose(std::vector<Workload> all, int most) {
+std::vector<Workload> Choose(std::vector<Workload> all, int max) {
   std::erase_if(all, [](const Workload& workload) {
     const v1::RunCodeRequest& request = workload.request;
     return workload.expected_exit != 0 || request.args_size() > 0 ||
            request.files_size() > 0;
   });
-  if (most <= 0 || all.size() <= static_cast<size_t>(most)) return all;
+  if (max <= 0 || all.size() <= static_cast<size_t>(max)) return all;
   std::vector<Workload> chosen;
-  for (size_t i = 0; i < static_cast<size_t>(most); ++i) {
-    chosen.push_back(all[i * all.size() / static_cast<size_t>(most)]);
+  for (size_t i = 0; i < static_cast<size_t>(max); ++i) {
+    chosen.push_back(all[i * all.size() / static_cast<size_t>(max)]);
   }
   return chosen;
 }
@@ -251,7 +251,7 @@ void CompareSet(const std::string& name, const std::vector<Workload>& set,
 
 }  // namespace
 
-void CompareWorkloads(const std::string& folder, int most,
+void CompareWorkloads(const std::string& folder, int max,
                       std::vector<Contender>& contenders, absl::Duration gap,
                       Report& report) {
   std::vector<std::string> names;
@@ -267,7 +267,7 @@ void CompareWorkloads(const std::string& folder, int most,
     absl::StatusOr<std::vector<Workload>> all =
         testing::ReadWorkloads(folder, name);
     if (!all.ok()) continue;
-    const std::vector<Workload> set = Choose(*std::move(all), most);
+    const std::vector<Workload> set = Choose(*std::move(all), max);
     if (!set.empty()) CompareSet(name, set, Pair(contenders), gap, report);
   }
 }

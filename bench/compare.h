@@ -18,7 +18,7 @@ struct RestedOptions {
   // So many runs of one contender follow each other.
   int in_turn = 1;
   absl::Duration gap;     // before each run
-  absl::Duration budget;  // a program ends then, after kLeastRounds at least
+  absl::Duration budget;  // a program ends then, after kMinRounds at least
 };
 
 // One program, one run at a time, round by round: a round runs each contender
@@ -42,10 +42,10 @@ void CompareLoops(const Program& program, const std::string& programs,
                   const LoopRoundsOptions& options, Report& report);
 
 // The programs of `folder` that others wrote and that end with 0 by themselves,
-// at most `most` of each file and evenly spread over it, once each by the bare
+// at most `max` of each file and evenly spread over it, once each by the bare
 // command and by the daemon with its pool. Adds two rows a file; a program that
 // fails in one of the two counts in neither.
-void CompareWorkloads(const std::string& folder, int most,
+void CompareWorkloads(const std::string& folder, int max,
                       std::vector<Contender>& contenders, absl::Duration gap,
                       Report& report);
 

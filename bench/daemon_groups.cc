@@ -154,11 +154,11 @@ std::vector<IdleJails> DaemonGroups::Idle() const {
 }
 
 size_t DaemonGroups::Processes() const {
-  size_t most = 0;
+  size_t max = 0;
   for (const std::string& root : Roots()) {
-    most = std::max(most, ProcessesIn(root).size());
+    max = std::max(max, ProcessesIn(root).size());
   }
-  return most;
+  return max;
 }
 
 }  // namespace sandglass::bench

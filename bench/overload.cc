@@ -27,7 +27,7 @@ constexpr int kConnections = 8;
 constexpr absl::Duration kCallTime = absl::Minutes(1);
 constexpr absl::Duration kTick = absl::Milliseconds(1);
 // Calls that nobody answers are no reason to run out of memory.
-constexpr size_t kMostUnanswered = 50'000;
+constexpr size_t kMaxUnanswered = 50'000;
 
 v1::RunCodeRequest Request() {
   v1::RunCodeRequest request;
@@ -96,7 +96,7 @@ class Answers {
     return open_;
   }
   // Once all have ended.
-  void Take(OverloadReport& report) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Collect(OverloadReport& report) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(this, &Answers::AllEnded));
     report.accepted = Summarise(std::move(accepted_));
@@ -166,7 +166,7 @@ OverloadReport MeasureOverload(const OverloadOptions& options) {
        absl::SleepFor(kTick), now = absl::Now()) {
     const auto due =
         static_cast<size_t>(absl::ToDoubleSeconds(now - start) * rate);
-    while (answers.begun() < due && answers.open() < kMostUnanswered) {
+    while (answers.begun() < due && answers.open() < kMaxUnanswered) {
       auto* call = new Call;
       call->context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTime));
       const auto& stub = stubs[answers.begun() % stubs.size()];
@@ -181,7 +181,7 @@ OverloadReport MeasureOverload(const OverloadOptions& options) {
   report.time = absl::Now() - start;
   report.offered =
       static_cast<double>(answers.begun()) / absl::ToDoubleSeconds(report.time);
-  answers.Take(report);
+  answers.Collect(report);
   return report;
 }
 

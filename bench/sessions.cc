@@ -37,8 +37,8 @@ class Steps {
   void Count() { counted_ = true; }
 
   // Of the daemon; what it does in the rest after a step is the step's.
-  absl::Status Take(const char* name,
-                    const std::function<absl::Status()>& step) {
+  absl::Status Measure(const char* name,
+                       const std::function<absl::Status()>& step) {
     Rest();
     before_ = options_.groups->Cpu();
     const int64_t start = os::MonotonicNanos();
@@ -48,7 +48,7 @@ class Steps {
     return status;
   }
   // Of a command that tells its own times.
-  absl::Status Take(
+  absl::Status Measure(
       const char* name, const char* contender,
       const std::function<absl::StatusOr<CommandResult>()>& step) {
     Rest();
@@ -154,7 +154,7 @@ absl::Status OneRound(SessionClient& client, Steps& steps) {
       {kDelete, [&] { return client.Delete(id); }},
   };
   for (const auto& [name, part] : parts) {
-    if (absl::Status status = steps.Take(name, part); !status.ok()) {
+    if (absl::Status status = steps.Measure(name, part); !status.ok()) {
       return status;
     }
     if (child.empty()) continue;
@@ -241,7 +241,8 @@ absl::Status OneRound(Peer& peer, Steps& steps) {
           {kDelete, [&] { return container.Remove(); }},
       };
   for (const auto& [name, part] : parts) {
-    if (absl::Status status = steps.Take(name, peer.name, part); !status.ok()) {
+    if (absl::Status status = steps.Measure(name, peer.name, part);
+        !status.ok()) {
       return absl::Status(status.code(),
                           absl::StrCat(peer.name, ": ", status.message()));
     }

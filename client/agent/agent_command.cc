@@ -145,7 +145,7 @@ class Conversation {
                 .sandboxes = options.sandboxes},
                [this](const std::string& id) { return AskApproval(id); }),
         loop_(LoopParts(llm), LoopOptions(),
-              opened.thread ? opened.thread->TakeMessages(Provider())
+              opened.thread ? opened.thread->ReleaseMessages(Provider())
                             : std::vector<LlmMessage>()) {}
   ~Conversation() { sandboxes_.End(); }
   Conversation(const Conversation&) = delete;
@@ -189,22 +189,22 @@ class Conversation {
   }
 
   // A failure to save something is reported but ends nothing.
-  void Note(const absl::Status& status) {
-    if (!status.ok()) view_.Note(VisibleText(status.message()));
+  void ShowError(const absl::Status& status) {
+    if (!status.ok()) view_.ShowNote(VisibleText(status.message()));
   }
 
   void Keep(const LlmMessage& message) {
-    if (opened_.transcript) Note(opened_.transcript->Add(message));
+    if (opened_.transcript) ShowError(opened_.transcript->Add(message));
     if (opened_.thread) {
-      Note(opened_.thread->Save(Provider(), loop_.messages()));
+      ShowError(opened_.thread->Save(Provider(), loop_.messages()));
     }
   }
 
   void Saved(const absl::StatusOr<std::vector<std::string>>& names) {
-    Note(names.status());
+    ShowError(names.status());
     if (!names.ok() || names->empty()) return;
-    view_.Note(absl::StrCat("saved in ", options_.out_dir, ": ",
-                            VisibleText(absl::StrJoin(*names, ", "))));
+    view_.ShowNote(absl::StrCat("saved in ", options_.out_dir, ": ",
+                                VisibleText(absl::StrJoin(*names, ", "))));
   }
   void Save(const ToolAnswer& answer) {
     if (answer.daemon_gone) Reconnect();
@@ -223,9 +223,9 @@ class Conversation {
 
   bool AskApproval(const std::string& approval_id) {
     if (options_.no_input) {
-      view_.Note(absl::StrCat("a run waits for approval ",
-                              VisibleText(approval_id),
-                              ", and --no-input asks nobody"));
+      view_.ShowNote(absl::StrCat("a run waits for approval ",
+                                  VisibleText(approval_id),
+                                  ", and --no-input asks nobody"));
       return false;
     }
     return AskOnTerminal(daemon_, approval_id, interrupts_);
@@ -281,7 +281,7 @@ int ExitCodeOf(TurnEnd end, Conversation& conversation,
 int Interact(Conversation& conversation, AgentInterrupts& interrupts,
              const std::string& history) {
   LineEditor editor(interrupts, history);
-  conversation.view().Note(kHelp);
+  conversation.view().ShowNote(kHelp);
   while (true) {
     const std::optional<std::string> text = editor.Read();
     if (interrupts.ended_by() != 0) {
@@ -290,7 +290,7 @@ int Interact(Conversation& conversation, AgentInterrupts& interrupts,
     if (!text) return kExitOk;
     const absl::string_view words = absl::StripAsciiWhitespace(*text);
     if (words == "/exit" || words == "/quit") return kExitOk;
-    if (words == "/help") conversation.view().Note(kHelp);
+    if (words == "/help") conversation.view().ShowNote(kHelp);
     if (words.empty() || words == "/help") continue;
     conversation.Turn(Said(*text));
     if (conversation.view().output_error() != 0) {

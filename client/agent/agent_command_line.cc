@@ -8,7 +8,7 @@
 namespace sandglass::client {
 namespace {
 
-constexpr uint32_t kMostSandboxes = 8;
+constexpr uint32_t kMaxSandboxes = 8;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ AgentCommandLine::AgentCommandLine(CLI::App& app) {
 
 bool AgentCommandLine::parsed() const { return agent_->parsed(); }
 
-absl::StatusOr<AgentOptions> AgentCommandLine::Take() const {
+absl::StatusOr<AgentOptions> AgentCommandLine::Collect() const {
   AgentOptions options = flags_;
   options.prompt = absl::StrJoin(prompt_->results(), " ");
   options.config_file = ValueOf(config_);
@@ -89,14 +89,14 @@ absl::StatusOr<AgentOptions> AgentCommandLine::Take() const {
   options.transcript = ValueOf(transcript_).value_or("");
   options.replay = ValueOf(replay_).value_or("");
   std::optional<uint32_t> sandboxes;
-  if (absl::Status taken = TakeCount(sandboxes_, sandboxes); !taken.ok()) {
+  if (absl::Status taken = ParseCountFlag(sandboxes_, sandboxes); !taken.ok()) {
     return taken;
   }
   options.sandboxes = sandboxes.value_or(1);
-  if (options.sandboxes < 1 || options.sandboxes > kMostSandboxes) {
+  if (options.sandboxes < 1 || options.sandboxes > kMaxSandboxes) {
     return absl::InvalidArgumentError("--sandboxes takes 1 to 8");
   }
-  if (absl::Status taken = TakeCount(rounds_, options.max_rounds);
+  if (absl::Status taken = ParseCountFlag(rounds_, options.max_rounds);
       !taken.ok()) {
     return taken;
   }

@@ -13,7 +13,7 @@ class AgentCommandLine {
   explicit AgentCommandLine(CLI::App& app);
 
   bool parsed() const;
-  absl::StatusOr<AgentOptions> Take() const;
+  absl::StatusOr<AgentOptions> Collect() const;
 
  private:
   CLI::App* agent_;

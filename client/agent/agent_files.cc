@@ -27,16 +27,16 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr size_t kMostThread = size_t{256} << 20;
-constexpr size_t kMostName = 64;
-constexpr uint32_t kMostFiles = 1000;
+constexpr size_t kMaxThread = size_t{256} << 20;
+constexpr size_t kMaxName = 64;
+constexpr uint32_t kMaxFiles = 1000;
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 bool IsThreadName(const std::string& name) {
-  return !name.empty() && name.size() <= kMostName && name.front() != '.' &&
+  return !name.empty() && name.size() <= kMaxName && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
            return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
          });
@@ -89,7 +89,7 @@ absl::StatusOr<ThreadFile> ThreadFile::Open(const std::string& state_directory,
   ThreadFile thread(absl::StrCat(directory, "/", name, ".json"));
   struct stat info = {};
   if (::stat(thread.path_.c_str(), &info) != 0) return thread;
-  const absl::StatusOr<FileContent> file = ReadInput(thread.path_, kMostThread);
+  const absl::StatusOr<FileContent> file = ReadInput(thread.path_, kMaxThread);
   if (!file.ok()) return file.status();
   const Json json = Json::parse(file->bytes, nullptr, false);
   const Json none;
@@ -108,7 +108,8 @@ absl::StatusOr<ThreadFile> ThreadFile::Open(const std::string& state_directory,
   return thread;
 }
 
-std::vector<LlmMessage> ThreadFile::TakeMessages(const std::string& provider) {
+std::vector<LlmMessage> ThreadFile::ReleaseMessages(
+    const std::string& provider) {
   if (provider != provider_) {
     for (LlmMessage& message : messages_) message.raw = Json();
   }
@@ -152,7 +153,7 @@ absl::Status Transcript::Add(const LlmMessage& message) const {
 
 absl::StatusOr<std::vector<LlmMessage>> Transcript::Read(
     const std::string& path) {
-  const absl::StatusOr<FileContent> file = ReadInput(path, kMostThread);
+  const absl::StatusOr<FileContent> file = ReadInput(path, kMaxThread);
   if (!file.ok()) return file.status();
   std::vector<LlmMessage> messages;
   int number = 0;
@@ -206,7 +207,7 @@ absl::Status OutDirectory::SaveFilesOf(const Daemon& daemon,
   glob.set_session_id(session_id);
   glob.set_path(kOutInSandbox);
   glob.set_pattern("**");
-  glob.set_max_matches(kMostFiles);
+  glob.set_max_matches(kMaxFiles);
   v1::GlobFilesResponse found;
   grpc::Status status = daemon.files->GlobFiles(&of_glob, glob, &found);
   // No program made the directory, or the sandbox is gone.

@@ -33,7 +33,7 @@ class ThreadFile {
                                          const std::string& name);
   // The messages that were kept; turns of a model in their provider's own form
   // only if the provider is the same.
-  std::vector<LlmMessage> TakeMessages(const std::string& provider);
+  std::vector<LlmMessage> ReleaseMessages(const std::string& provider);
   absl::Status Save(const std::string& provider,
                     const std::vector<LlmMessage>& messages) const;
 

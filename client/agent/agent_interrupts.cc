@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<AgentInterrupts>> AgentInterrupts::Start() {
   return interrupts;
 }
 
-void AgentInterrupts::TakeAtPrompt() const {
+void AgentInterrupts::ConsumePromptSignal() const {
   eventfd_t count = 0;
   ::eventfd_read(prompt_.get(), &count);
 }
@@ -52,7 +52,7 @@ void AgentInterrupts::SetInTurn(bool in_turn) {
   const absl::MutexLock lock(&mutex_);
   in_turn_ = in_turn;
   turn_cancelled_ = in_turn && ended_by_ != 0;
-  if (!in_turn) TakeAtPrompt();
+  if (!in_turn) ConsumePromptSignal();
 }
 
 void AgentInterrupts::Add(CallCancel& cancel) {

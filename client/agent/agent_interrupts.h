@@ -58,9 +58,9 @@ class AgentInterrupts {
   const std::atomic<bool>& turn_cancelled() const { return turn_cancelled_; }
   // The signal that ends the conversation; 0: there was none.
   int ended_by() const { return ended_by_; }
-  // Readable when a signal came at the prompt; see TakeAtPrompt.
+  // Readable when a signal came at the prompt; see ConsumePromptSignal.
   int prompt_fd() const { return prompt_.get(); }
-  void TakeAtPrompt() const;
+  void ConsumePromptSignal() const;
 
  private:
   explicit AgentInterrupts(UniqueFd prompt) : prompt_(std::move(prompt)) {}

@@ -13,7 +13,7 @@ namespace {
 // How often the same calls may come in a row.
 constexpr int kWarnAfter = 3;
 constexpr int kStopAfter = 6;
-constexpr int kMostPauses = 10;
+constexpr int kMaxPauses = 10;
 
 }  // namespace
 
@@ -45,17 +45,17 @@ TurnEnd AgentLoop::Rounds() {
     const std::vector<LlmToolCall> calls = turn->message.calls;
     Add(std::move(turn->message));
     if (turn->stop == LlmStop::kRefusal) {
-      parts_.view->Note(
+      parts_.view->ShowNote(
           absl::StrCat("the model refused (", turn->stop_reason, ")"));
       return TurnEnd::kRefused;
     }
     if (turn->stop == LlmStop::kPause && calls.empty()) {
-      if (++pauses > kMostPauses) return TurnEnd::kBounded;
+      if (++pauses > kMaxPauses) return TurnEnd::kBounded;
       continue;
     }
     if (calls.empty()) {
       if (turn->stop == LlmStop::kLength) {
-        parts_.view->Note(
+        parts_.view->ShowNote(
             "the answer met the bound of its length (max_tokens)");
       }
       return TurnEnd::kDone;
@@ -63,8 +63,8 @@ TurnEnd AgentLoop::Rounds() {
     ++round;
     if (round > options_.max_rounds) break;
     if (GoesInCircles(calls)) {
-      parts_.view->Note(absl::StrCat("stopped: the model made the same call ",
-                                     times_, " times in a row"));
+      parts_.view->ShowNote(absl::StrCat(
+          "stopped: the model made the same call ", times_, " times in a row"));
       CarryOut({});
       return TurnEnd::kBounded;
     }
@@ -73,8 +73,9 @@ TurnEnd AgentLoop::Rounds() {
       return Stopped(absl::CancelledError(""));
     }
   }
-  parts_.view->Note(absl::StrCat("stopped after ", options_.max_rounds,
-                                 " rounds of tools; --max-rounds allows more"));
+  parts_.view->ShowNote(
+      absl::StrCat("stopped after ", options_.max_rounds,
+                   " rounds of tools; --max-rounds allows more"));
   CarryOut({});
   return TurnEnd::kBounded;
 }
@@ -97,8 +98,8 @@ absl::StatusOr<LlmTurn> AgentLoop::Ask() {
     parts_.view->Thinking(text);
   };
   const auto on_wait = [this](const std::string& why, absl::Duration wait) {
-    parts_.view->Note(absl::StrCat(why, "; trying again in ",
-                                   absl::ToInt64Milliseconds(wait), " ms"));
+    parts_.view->ShowNote(absl::StrCat(why, "; trying again in ",
+                                       absl::ToInt64Milliseconds(wait), " ms"));
   };
   absl::StatusOr<LlmTurn> turn = parts_.llm->Ask(
       request, listener, on_wait, parts_.interrupts->turn_cancelled());
@@ -120,8 +121,8 @@ TurnEnd AgentLoop::Stopped(const absl::Status& status) {
                             : "[This answer failed for a technical reason.]";
     Add(std::move(note));
   }
-  parts_.view->Note(interrupted ? std::string("stopped")
-                                : parts_.explain(status));
+  parts_.view->ShowNote(interrupted ? std::string("stopped")
+                                    : parts_.explain(status));
   return interrupted ? TurnEnd::kInterrupted : TurnEnd::kFailed;
 }
 

@@ -16,8 +16,8 @@
 namespace sandglass::client {
 namespace {
 
-constexpr size_t kMostConfig = 1 << 20;
-constexpr size_t kMostKey = 64 << 10;
+constexpr size_t kMaxConfig = 1 << 20;
+constexpr size_t kMaxKey = 64 << 10;
 
 struct Provider {
   const char* name;
@@ -50,7 +50,7 @@ class Config {
   static absl::StatusOr<Config> Read(const std::string& path, bool must_be) {
     struct stat info = {};
     if (!must_be && ::stat(path.c_str(), &info) != 0) return Config(path, {});
-    const absl::StatusOr<FileContent> file = ReadInput(path, kMostConfig);
+    const absl::StatusOr<FileContent> file = ReadInput(path, kMaxConfig);
     if (!file.ok()) return file.status();
     nlohmann::json json =
         nlohmann::json::parse(file->bytes, nullptr, false, true);
@@ -69,16 +69,15 @@ class Config {
     Complain(key, "a text");
     return std::nullopt;
   }
-  std::optional<uint64_t> Number(const char* key, uint64_t least,
-                                 uint64_t most) {
+  std::optional<uint64_t> Number(const char* key, uint64_t min, uint64_t max) {
     known_.insert(key);
     const auto found = json_.find(key);
     if (found == json_.end()) return std::nullopt;
     if (found->is_number_unsigned()) {
       const auto value = found->get<uint64_t>();
-      if (value >= least && value <= most) return value;
+      if (value >= min && value <= max) return value;
     }
-    Complain(key, absl::StrCat("a number from ", least, " to ", most));
+    Complain(key, absl::StrCat("a number from ", min, " to ", max));
     return std::nullopt;
   }
   absl::Status Problems() {
@@ -117,7 +116,7 @@ std::string ConfigPath(const EnvironmentLookup& environment) {
 }
 
 absl::StatusOr<std::string> ReadKey(const std::string& path) {
-  const absl::StatusOr<FileContent> file = ReadInput(path, kMostKey);
+  const absl::StatusOr<FileContent> file = ReadInput(path, kMaxKey);
   if (!file.ok()) return file.status();
   return std::string(absl::StripAsciiWhitespace(file->bytes));
 }
@@ -140,11 +139,11 @@ std::optional<T> FirstOf(std::optional<T> a, std::optional<T> b) {
   return a ? std::move(a) : std::move(b);
 }
 
-absl::Status TakeKey(const Provider& provider,
-                     const EnvironmentLookup& environment,
-                     const std::optional<std::string>& variable,
-                     const std::optional<std::string>& file,
-                     AgentSettings& settings) {
+absl::Status AssignKey(const Provider& provider,
+                       const EnvironmentLookup& environment,
+                       const std::optional<std::string>& variable,
+                       const std::optional<std::string>& file,
+                       AgentSettings& settings) {
   if (file && !variable) {
     settings.key_name = *file;
     absl::StatusOr<std::string> key = ReadKey(*file);
@@ -219,7 +218,7 @@ absl::StatusOr<AgentSettings> LoadAgentSettings(
         "into the configuration file (docs/agents.md)");
   }
   if (absl::Status key =
-          TakeKey(**provider, environment, key_variable, key_file, settings);
+          AssignKey(**provider, environment, key_variable, key_file, settings);
       !key.ok()) {
     return key;
   }

@@ -14,15 +14,15 @@
 namespace sandglass::client {
 namespace {
 
-constexpr size_t kMostSummary = 100;
+constexpr size_t kMaxSummary = 100;
 
 std::string FirstLine(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
 std::string Shortened(const std::string& text) {
-  if (text.size() <= kMostSummary) return text;
-  return absl::StrCat(text.substr(0, WholeCharacters(text, kMostSummary)), "…");
+  if (text.size() <= kMaxSummary) return text;
+  return absl::StrCat(text.substr(0, WholeCharacters(text, kMaxSummary)), "…");
 }
 
 std::string TextOf(const nlohmann::json& json, const char* key) {
@@ -136,7 +136,7 @@ void AgentView::ToolEnds(const LlmToolCall& call, const ToolAnswer& answer) {
   EndLines();
 }
 
-void AgentView::Note(std::string_view text) {
+void AgentView::ShowNote(std::string_view text) {
   const absl::MutexLock lock(&mutex_);
   EndLines();
   TerminalFilter filter;
@@ -146,12 +146,13 @@ void AgentView::Note(std::string_view text) {
 
 void AgentView::Usage(const LlmUsage& usage, int requests) {
   if (usage.input_tokens + usage.output_tokens == 0) return;
-  Note(absl::StrCat(usage.input_tokens, " tokens in",
-                    usage.cached_tokens == 0
-                        ? ""
-                        : absl::StrCat(" (", usage.cached_tokens, " cached)"),
-                    ", ", usage.output_tokens, " out, ", requests,
-                    requests == 1 ? " request" : " requests"));
+  ShowNote(
+      absl::StrCat(usage.input_tokens, " tokens in",
+                   usage.cached_tokens == 0
+                       ? ""
+                       : absl::StrCat(" (", usage.cached_tokens, " cached)"),
+                   ", ", usage.output_tokens, " out, ", requests,
+                   requests == 1 ? " request" : " requests"));
 }
 
 }  // namespace sandglass::client

@@ -31,7 +31,7 @@ class AgentView {
   void ToolEnds(const LlmToolCall& call, const ToolAnswer& answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Prints a line of our own.
-  void Note(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
+  void ShowNote(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
   void Usage(const LlmUsage& usage, int requests) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The errno with which standard output failed; 0: it didn't fail.

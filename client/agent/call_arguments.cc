@@ -10,7 +10,7 @@
 namespace sandglass::client {
 namespace {
 
-constexpr double kMostNumber = 1e15;
+constexpr double kMaxNumber = 1e15;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ uint64_t CallArguments::OptionalNumber(const char* name, uint64_t otherwise) {
   if (value == nullptr) return otherwise;
   if (value->is_number()) {
     const auto number = value->get<double>();
-    if (number >= 0 && number <= kMostNumber) {
+    if (number >= 0 && number <= kMaxNumber) {
       return static_cast<uint64_t>(std::ceil(number));
     }
   }

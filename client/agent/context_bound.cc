@@ -70,12 +70,12 @@ uint64_t EstimateTokens(const LlmMessage& message) {
   return bytes / kBytesOfToken + images * kTokensOfImage + 4;
 }
 
-bool KeepWithin(uint64_t most_tokens, std::vector<LlmMessage>& messages) {
+bool KeepWithin(uint64_t max_tokens, std::vector<LlmMessage>& messages) {
   uint64_t tokens = Total(messages);
   bool cut = false;
   // The model is working with the newest results now.
   const size_t newest = messages.empty() ? 0 : messages.size() - 1;
-  for (size_t i = 0; i < newest && tokens > most_tokens; ++i) {
+  for (size_t i = 0; i < newest && tokens > max_tokens; ++i) {
     const uint64_t before = EstimateTokens(messages[i]);
     bool shortened = false;
     for (LlmToolResult& result : messages[i].results) {
@@ -85,7 +85,7 @@ bool KeepWithin(uint64_t most_tokens, std::vector<LlmMessage>& messages) {
     cut = true;
     tokens -= std::min(tokens, before - EstimateTokens(messages[i]));
   }
-  while (tokens > most_tokens && LastTurn(messages) > 0) {
+  while (tokens > max_tokens && LastTurn(messages) > 0) {
     const auto next =
         std::find_if(messages.begin() + 1, messages.end(), BeginsTurn);
     messages.erase(messages.begin(), next);

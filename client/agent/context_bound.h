@@ -16,7 +16,7 @@ uint64_t EstimateTokens(const LlmMessage& message);
 // first, then removes the oldest turns as a whole, from one user's message to
 // the next, and puts a note in their place. The last user's message and
 // everything after it stay. Returns true when something was cut.
-bool KeepWithin(uint64_t most_tokens, std::vector<LlmMessage>& messages);
+bool KeepWithin(uint64_t max_tokens, std::vector<LlmMessage>& messages);
 
 }  // namespace sandglass::client
 

@@ -36,16 +36,16 @@ class Reader {
     good_ = good_ && value->is_boolean();
     return value->is_boolean() && value->get<bool>();
   }
-  // Calls `take` with each element.
-  template <typename Take>
-  void Each(const char* key, const Take& take) {
+  // Calls `handle` with each element.
+  template <typename Handle>
+  void Each(const char* key, const Handle& handle) {
     const Json* value = Find(key);
     if (value == nullptr) return;
     good_ = good_ && value->is_array();
     if (!value->is_array()) return;
     for (const Json& item : *value) {
       Reader reader(item);
-      take(reader);
+      handle(reader);
       good_ = good_ && reader.good_;
     }
   }

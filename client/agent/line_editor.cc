@@ -21,7 +21,7 @@ namespace sandglass::client {
 namespace {
 
 constexpr int kHistoryLines = 1000;
-constexpr size_t kMostText = 1 << 20;
+constexpr size_t kMaxText = 1 << 20;
 constexpr char kPrompt[] = "> ";
 constexpr char kMore[] = ". ";
 constexpr char kFence[] = "\"\"\"";
@@ -75,7 +75,7 @@ int LineEditor::GetCharacter(EditLine* editor, wchar_t* character) {
       return -1;
     }
     if (fds[1].revents != 0) {
-      self->interrupts_.TakeAtPrompt();
+      self->interrupts_.ConsumePromptSignal();
       self->dropped_ = true;
       return -1;
     }
@@ -101,7 +101,7 @@ std::optional<std::string> LineEditor::ReadPlainLine() {
     pollfd fds[] = {{STDIN_FILENO, POLLIN, 0},
                     {interrupts_.prompt_fd(), POLLIN, 0}};
     if (::poll(fds, 2, -1) < 0 && errno == EINTR) continue;
-    if (fds[1].revents != 0 || pending_.size() > kMostText) return std::nullopt;
+    if (fds[1].revents != 0 || pending_.size() > kMaxText) return std::nullopt;
     char buffer[4096];
     const ssize_t size = ::read(STDIN_FILENO, buffer, sizeof(buffer));
     if (size < 0 && errno == EINTR) continue;

@@ -13,18 +13,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostFiles = 10'000;
-constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+constexpr size_t kMaxFiles = 10'000;
+constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 
 class Collector {
  public:
   absl::Status Add(const fs::path& source, const std::string& path) {
-    if (files_.size() == kMostFiles) {
+    if (files_.size() == kMaxFiles) {
       return absl::InvalidArgumentError(
-          absl::StrCat("that are more than ", kMostFiles, " files"));
+          absl::StrCat("that are more than ", kMaxFiles, " files"));
     }
     absl::StatusOr<FileContent> content =
-        ReadInput(source.string(), kMostBytes - bytes_);
+        ReadInput(source.string(), kMaxBytes - bytes_);
     if (!content.ok()) return content.status();
     bytes_ += content->bytes.size();
     files_.push_back({path, std::move(content->bytes), content->executable});
@@ -53,7 +53,7 @@ class Collector {
         absl::StrCat("can't read ", source.string(), ": ", error.message()));
   }
 
-  std::vector<LocalFile> Take() { return std::move(files_); }
+  std::vector<LocalFile> Collect() { return std::move(files_); }
 
  private:
   std::vector<LocalFile> files_;
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<LocalFile>> ReadLocalTree(
                                  ? collector.AddBelow(real, place)
                                  : collector.Add(real, place);
   if (!added.ok()) return added;
-  return collector.Take();
+  return collector.Collect();
 }
 
 }  // namespace sandglass::client

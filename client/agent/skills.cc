@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostText = 1 << 20;
-constexpr size_t kMostName = 64;
-constexpr size_t kMostDescription = 1024;
+constexpr size_t kMaxText = 1 << 20;
+constexpr size_t kMaxName = 64;
+constexpr size_t kMaxDescription = 1024;
 constexpr char kFile[] = "SKILL.md";
 
 bool IsName(const std::string& name) {
-  return !name.empty() && name.size() <= kMostName &&
+  return !name.empty() && name.size() <= kMaxName &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
            return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
          });
@@ -82,8 +82,7 @@ absl::StatusOr<Skill> ParseSkill(const std::string& text) {
     return absl::InvalidArgumentError(
         "has no name of lower case letters, digits and hyphens, at most 64");
   }
-  if (skill.description.empty() ||
-      skill.description.size() > kMostDescription) {
+  if (skill.description.empty() || skill.description.size() > kMaxDescription) {
     return absl::InvalidArgumentError("has no description of 1 to 1024 bytes");
   }
   return skill;
@@ -97,7 +96,7 @@ absl::StatusOr<Skills> Skills::Load(const std::string& directory) {
     const std::string path = (entry.path() / kFile).string();
     std::error_code missing;
     if (!fs::exists(path, missing)) continue;
-    const absl::StatusOr<FileContent> file = ReadInput(path, kMostText);
+    const absl::StatusOr<FileContent> file = ReadInput(path, kMaxText);
     if (!file.ok()) return file.status();
     absl::StatusOr<Skill> skill = ParseSkill(file->bytes);
     if (!skill.ok()) {

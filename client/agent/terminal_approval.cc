@@ -16,17 +16,17 @@ namespace sandglass::client {
 namespace {
 
 constexpr char kTerminal[] = "/dev/tty";
-constexpr size_t kMostLine = 4096;
+constexpr size_t kMaxLine = 4096;
 
 // Returns false at the end of input and after an interrupt.
 bool ReadLine(int terminal, const AgentInterrupts& interrupts,
               std::string& line) {
   line.clear();
-  while (line.size() < kMostLine) {
+  while (line.size() < kMaxLine) {
     pollfd fds[] = {{terminal, POLLIN, 0}, {interrupts.prompt_fd(), POLLIN, 0}};
     if (::poll(fds, 2, -1) < 0 && errno == EINTR) continue;
     if (fds[1].revents != 0) {
-      interrupts.TakeAtPrompt();
+      interrupts.ConsumePromptSignal();
       return false;
     }
     char byte = 0;
@@ -83,7 +83,7 @@ bool AskOnTerminal(const Daemon& daemon, const std::string& approval_id,
   WriteAll(terminal.get(),
            absl::StrCat("\nThis program waits for your approval:\n",
                         ProgramText(asked.approval())));
-  interrupts.TakeAtPrompt();
+  interrupts.ConsumePromptSignal();
   std::string line;
   while (true) {
     WriteAll(terminal.get(),

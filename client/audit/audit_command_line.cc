@@ -49,8 +49,8 @@ absl::StatusOr<absl::Time> ParseAuditTime(absl::string_view text,
       "2025-01-31T08:00:00Z, or 2h for two hours ago (up to 720h)"));
 }
 
-absl::Status TakeAuditTime(const CLI::Option* option,
-                           std::optional<absl::Time>& out) {
+absl::Status ParseAuditTimeFlag(const CLI::Option* option,
+                                std::optional<absl::Time>& out) {
   const std::optional<std::string> text = ValueOf(option);
   if (!text) return absl::OkStatus();
   const absl::StatusOr<absl::Time> time = ParseAuditTime(*text, absl::Now());
@@ -84,7 +84,7 @@ std::string AuditCommandLine::Path() const {
   return "audit ";
 }
 
-absl::StatusOr<AuditOptions> AuditCommandLine::Take() const {
+absl::StatusOr<AuditOptions> AuditCommandLine::Collect() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();
   }
@@ -171,9 +171,9 @@ void AuditCommandLine::AddShow() {
     taken.run_id = ValueOf(run).value_or("");
     taken.session_id = ValueOf(session).value_or("");
     taken.json = *json;
-    absl::Status status = TakeAuditTime(since, taken.since);
-    status.Update(TakeAuditTime(until, taken.until));
-    status.Update(TakeCount(last, taken.last));
+    absl::Status status = ParseAuditTimeFlag(since, taken.since);
+    status.Update(ParseAuditTimeFlag(until, taken.until));
+    status.Update(ParseCountFlag(last, taken.last));
     if (!status.ok()) return status;
     return taken;
   };

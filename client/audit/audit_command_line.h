@@ -34,7 +34,7 @@ class AuditCommandLine {
   // The command as it is typed, with a space after it: "audit " or, for
   // example, "audit show ".
   std::string Path() const;
-  absl::StatusOr<AuditOptions> Take() const;
+  absl::StatusOr<AuditOptions> Collect() const;
 
  private:
   struct Command {
@@ -57,8 +57,8 @@ absl::StatusOr<absl::Time> ParseAuditTime(absl::string_view text,
 
 // Writes an option's value, read by ParseAuditTime, to `out`, which isn't
 // changed when there is none. The error names the option.
-absl::Status TakeAuditTime(const CLI::Option* option,
-                           std::optional<absl::Time>& out);
+absl::Status ParseAuditTimeFlag(const CLI::Option* option,
+                                std::optional<absl::Time>& out);
 
 }  // namespace sandglass::client
 

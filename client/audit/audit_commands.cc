@@ -111,7 +111,7 @@ struct Dispatch {
     AuditLines lines(options);
     AuditVerifier verifier(std::nullopt, [&](absl::string_view line,
                                              const policy::AuditLine& parts) {
-      lines.Take(line, parts);
+      lines.Append(line, parts);
     });
     const absl::Status read = ReadAuditFiles(*files, verifier);
     const int printed = lines.Finish();

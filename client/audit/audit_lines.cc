@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kShownRows = 100;
-constexpr size_t kMostCellBytes = 60;
+constexpr size_t kMaxCellBytes = 60;
 
 // The value of a member that is text; empty when it isn't text or is missing.
 std::string Text(const Json& object, const char* key) {
@@ -40,8 +40,8 @@ std::string Number(const Json& object, const char* key) {
 
 // Cuts between characters.
 std::string Cut(std::string text) {
-  if (text.size() <= kMostCellBytes) return text;
-  size_t end = kMostCellBytes;
+  if (text.size() <= kMaxCellBytes) return text;
+  size_t end = kMaxCellBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
     --end;
   }
@@ -151,9 +151,10 @@ bool IsPrintable(absl::string_view text) {
 
 AuditLines::AuditLines(const AuditShowOptions& options)
     : options_(options),
-      most_(options.last ? *options.last : (options.json ? 0 : kShownRows)) {}
+      max_(options.last ? *options.last : (options.json ? 0 : kShownRows)) {}
 
-void AuditLines::Take(absl::string_view line, const policy::AuditLine& parts) {
+void AuditLines::Append(absl::string_view line,
+                        const policy::AuditLine& parts) {
   if (printed_ != kExitOk) return;
   const Json entry = Json::parse(line.begin(), line.end(), nullptr,
                                  /*allow_exceptions=*/false);
@@ -181,17 +182,17 @@ void AuditLines::Take(absl::string_view line, const policy::AuditLine& parts) {
 }
 
 void AuditLines::Keep(std::string line, Row row) {
-  if (most_ == 0) {
+  if (max_ == 0) {
     printed_ = PrintText(line);
     return;
   }
   if (options_.json) {
     lines_.push_back(std::move(line));
-    if (lines_.size() > most_) lines_.pop_front();
+    if (lines_.size() > max_) lines_.pop_front();
     return;
   }
   rows_.push_back(std::move(row));
-  if (rows_.size() > most_) {
+  if (rows_.size() > max_) {
     rows_.pop_front();
     ++left_out_;
   }

@@ -18,7 +18,7 @@ class AuditLines {
  public:
   explicit AuditLines(const AuditShowOptions& options);
 
-  void Take(absl::string_view line, const policy::AuditLine& parts);
+  void Append(absl::string_view line, const policy::AuditLine& parts);
 
   // Prints what was kept, and on standard error what isn't shown. Call once.
   // Returns kExitOk, or the exit code for a failed write.
@@ -29,7 +29,7 @@ class AuditLines {
   void Keep(std::string line, Row row);
 
   const AuditShowOptions& options_;
-  const uint64_t most_;            // lines to keep; 0: print at once
+  const uint64_t max_;             // lines to keep; 0: print at once
   std::deque<std::string> lines_;  // with --json
   std::deque<Row> rows_;
   uint64_t left_out_ = 0;

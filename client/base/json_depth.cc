@@ -4,7 +4,7 @@
 
 namespace sandglass::client {
 
-bool IsDeeperJson(absl::string_view text, int most) {
+bool IsDeeperJson(absl::string_view text, int max) {
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -17,7 +17,7 @@ bool IsDeeperJson(absl::string_view text, int most) {
     if (c == '"') in_string = true;
     if (c == '{' || c == '[') ++depth;
     if (c == '}' || c == ']') --depth;
-    if (depth > most) return true;
+    if (depth > max) return true;
   }
   return false;
 }

@@ -5,10 +5,10 @@
 
 namespace sandglass::client {
 
-// Whether brackets outside of strings are nested more than `most` levels deep.
+// Whether brackets outside of strings are nested more than `max` levels deep.
 // `text` need not be JSON. Call it before parsing, so that nothing is built
 // from a text that is too deep.
-bool IsDeeperJson(absl::string_view text, int most);
+bool IsDeeperJson(absl::string_view text, int max);
 
 }  // namespace sandglass::client
 

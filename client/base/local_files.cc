@@ -66,8 +66,8 @@ bool Rename(int directory, const std::string& from, const std::string& to,
 
 }  // namespace
 
-uint32_t LocalMode(uint32_t mode, uint32_t least) {
-  return (mode & kModeMask) | least;
+uint32_t LocalMode(uint32_t mode, uint32_t min) {
+  return (mode & kModeMask) | min;
 }
 
 // O_NOFOLLOW on each single component, none of which is "..", keeps a walk

@@ -17,8 +17,8 @@ enum class ExistingFile { kKeep, kReplace };
 
 // The local permission bits for something that has `mode` elsewhere: without
 // set-id, sticky and write permission for others, but with the owner's bits in
-// `least`. The umask isn't applied.
-uint32_t LocalMode(uint32_t mode, uint32_t least);
+// `min`. The umask isn't applied.
+uint32_t LocalMode(uint32_t mode, uint32_t min);
 
 // Opens the directory `name`, a single component, in `parent`. If it is
 // missing, makes it with `mode` less the umask. A symbolic link in its place is

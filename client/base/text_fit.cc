@@ -93,11 +93,11 @@ std::vector<std::string> WrapText(absl::string_view text, size_t width) {
   std::vector<std::string> lines;
   while (DisplayWidth(text) > width) {
     // A character that is wider than the line gets a line nevertheless.
-    const size_t most = std::max(BytesWithin(text, width), FirstOf(text).first);
+    const size_t max = std::max(BytesWithin(text, width), FirstOf(text).first);
     // The line may also break at a space directly after it.
-    const size_t space = text.substr(0, most + 1).rfind(' ');
+    const size_t space = text.substr(0, max + 1).rfind(' ');
     const bool at_space = space != absl::string_view::npos && space > 0;
-    const size_t end = at_space ? space : most;
+    const size_t end = at_space ? space : max;
     lines.emplace_back(text.substr(0, end));
     text.remove_prefix(at_space ? end + 1 : end);
   }

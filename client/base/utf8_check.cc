@@ -24,12 +24,12 @@ absl::Status CheckUtf8(
   return status;
 }
 
-size_t WholeCharacters(absl::string_view text, size_t most) {
-  if (most >= text.size()) return text.size();
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) {
-    --most;
+size_t WholeCharacters(absl::string_view text, size_t max) {
+  if (max >= text.size()) return text.size();
+  while (max > 0 && (static_cast<unsigned char>(text[max]) & 0xc0) == 0x80) {
+    --max;
   }
-  return most;
+  return max;
 }
 
 }  // namespace sandglass::client

@@ -19,9 +19,9 @@ absl::Status CheckUtf8(
     absl::string_view flag,
     const google::protobuf::Map<std::string, std::string>& pairs);
 
-// How many bytes, `most` or a few less, end where a character does: where to
+// How many bytes, `max` or a few less, end where a character does: where to
 // cut a text. `text` is UTF-8.
-size_t WholeCharacters(absl::string_view text, size_t most);
+size_t WholeCharacters(absl::string_view text, size_t max);
 
 }  // namespace sandglass::client
 

@@ -131,7 +131,7 @@ class RunFlags {
   }
 
   // `after_dashes` are the arguments after "--".
-  absl::StatusOr<RunOptions> Take(std::vector<std::string> after_dashes) {
+  absl::StatusOr<RunOptions> Collect(std::vector<std::string> after_dashes) {
     options_.file = ValueOf(file_);
     options_.code = ValueOf(code_);
     options_.stdin_file = ValueOf(stdin_);
@@ -149,8 +149,8 @@ class RunFlags {
     for (std::string& argument : after_dashes) {
       options_.args.push_back(std::move(argument));
     }
-    absl::Status status = TakePairs();
-    if (status.ok()) status = TakeNumbers();
+    absl::Status status = ParsePairs();
+    if (status.ok()) status = ParseNumbers();
     if (status.ok()) status = CheckTogether();
     if (!status.ok()) return status;
     return std::move(options_);
@@ -167,7 +167,7 @@ class RunFlags {
     return AddValues(app_, name, help, type);
   }
 
-  absl::Status TakePairs() {
+  absl::Status ParsePairs() {
     absl::StatusOr<Pairs> env = PairsOf(env_);
     if (!env.ok()) return env.status();
     options_.env = *std::move(env);
@@ -182,12 +182,14 @@ class RunFlags {
     return absl::OkStatus();
   }
 
-  absl::Status TakeNumbers() {
-    absl::Status status = limits_->Take(options_.limits);
-    status.Update(TakeTimeSpan(compile_timeout_, options_.compile_timeout));
-    status.Update(TakeByteSize(compile_memory_, options_.compile_memory_bytes));
+  absl::Status ParseNumbers() {
+    absl::Status status = limits_->Collect(options_.limits);
+    status.Update(
+        ParseTimeSpanFlag(compile_timeout_, options_.compile_timeout));
+    status.Update(
+        ParseByteSizeFlag(compile_memory_, options_.compile_memory_bytes));
     std::optional<uint32_t> repeat;
-    status.Update(TakeCount(repeat_, repeat));
+    status.Update(ParseCountFlag(repeat_, repeat));
     options_.repeat = repeat.value_or(0);
     return status;
   }
@@ -405,7 +407,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   }
   if (run->parsed()) {
     absl::StatusOr<RunOptions> options =
-        run_flags.Take(std::move(after_dashes));
+        run_flags.Collect(std::move(after_dashes));
     if (!options.ok()) return UsageError(options.status().message(), "run ");
     line.command = *std::move(options);
   } else if (info->parsed()) {
@@ -427,11 +429,11 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   } else if (session.parsed()) {
     std::optional<std::vector<std::string>> words;
     if (has_dashes) words = std::move(after_dashes);
-    absl::StatusOr<SessionOptions> options = session.Take(std::move(words));
+    absl::StatusOr<SessionOptions> options = session.Collect(std::move(words));
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
   } else if (policy.parsed()) {
-    absl::StatusOr<PolicyCommandLine::Options> options = policy.Take();
+    absl::StatusOr<PolicyCommandLine::Options> options = policy.Collect();
     if (!options.ok()) return UsageError(options.status().message(), path());
     if (auto* approvals = std::get_if<ApprovalsOptions>(&*options)) {
       line.command = std::move(*approvals);
@@ -439,23 +441,23 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
       line.command = std::get<PolicyOptions>(*std::move(options));
     }
   } else if (layers.parsed()) {
-    absl::StatusOr<LayersOptions> options = layers.Take();
+    absl::StatusOr<LayersOptions> options = layers.Collect();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
   } else if (audit.parsed()) {
-    absl::StatusOr<AuditOptions> options = audit.Take();
+    absl::StatusOr<AuditOptions> options = audit.Collect();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
   } else if (mcp.parsed()) {
-    absl::StatusOr<McpOptions> options = mcp.Take();
+    absl::StatusOr<McpOptions> options = mcp.Collect();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
   } else if (agent.parsed()) {
-    absl::StatusOr<AgentOptions> options = agent.Take();
+    absl::StatusOr<AgentOptions> options = agent.Collect();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
   } else if (operators.parsed()) {
-    absl::StatusOr<OperatorOptions> options = operators.Take();
+    absl::StatusOr<OperatorOptions> options = operators.Collect();
     if (!options.ok()) return UsageError(options.status().message(), path());
     line.command = *std::move(options);
   } else {

@@ -50,7 +50,7 @@ absl::Status CheckToken(absl::string_view where, absl::string_view token) {
 }
 
 // Sets `token`; to an empty text when none was given.
-absl::Status TakeToken(const McpOptions& options, std::string& token) {
+absl::Status ReadToken(const McpOptions& options, std::string& token) {
   if (options.token_file) {
     absl::StatusOr<FileContent> file =
         ReadInput(*options.token_file, kMaxTokenBytes);
@@ -74,7 +74,7 @@ absl::Status ServeMcpOverHttp(const McpProtocol& protocol,
   absl::StatusOr<ListenAddress> address = ParseListenAddress(*options.http);
   if (!address.ok()) return address.status();
   std::string token;
-  const absl::Status taken = TakeToken(options, token);
+  const absl::Status taken = ReadToken(options, token);
   if (!taken.ok()) return taken;
   const bool guarded = !token.empty();
   if (!address->loopback && !guarded) {

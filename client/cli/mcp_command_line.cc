@@ -28,7 +28,7 @@ McpCommandLine::McpCommandLine(CLI::App& app) {
 
 bool McpCommandLine::parsed() const { return mcp_->parsed(); }
 
-absl::StatusOr<McpOptions> McpCommandLine::Take() const {
+absl::StatusOr<McpOptions> McpCommandLine::Collect() const {
   McpOptions options;
   options.http = ValueOf(http_);
   options.token_file = ValueOf(token_file_);

@@ -22,7 +22,7 @@ class McpCommandLine {
 
   // Call both only after parsing.
   bool parsed() const;
-  absl::StatusOr<McpOptions> Take() const;
+  absl::StatusOr<McpOptions> Collect() const;
 
  private:
   CLI::App* mcp_;

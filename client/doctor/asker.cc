@@ -81,7 +81,7 @@ v1::RunCodeRequest Asker::Request(const Way& way,
   return request;
 }
 
-absl::Status Asker::Note(const grpc::Status& status) {
+absl::Status Asker::RecordFailure(const grpc::Status& status) {
   if (!failure_) failure_ = status;
   if (IsConnectionLoss(status)) lost_ = true;
   std::string text = RpcErrorText(status, daemon_.address);
@@ -117,7 +117,7 @@ absl::StatusOr<v1::RunCodeResponse> Asker::Ask(
       return response;
     }
     if (!IsBusy(status) || patience_ <= absl::ZeroDuration()) {
-      return Note(status);
+      return RecordFailure(status);
     }
     Pause(RetryDelay(status));
     // This includes the time in the daemon's queue.
@@ -183,7 +183,7 @@ absl::StatusOr<std::unique_ptr<Asker::Companion>> Asker::Accompany(
   }
   const grpc::Status status = companion->reader_->Finish();
   companion->reader_ = nullptr;
-  if (!status.ok()) return Note(status);
+  if (!status.ok()) return RecordFailure(status);
   return absl::InternalError("the run that was to leave marks ended");
 }
 

@@ -57,7 +57,7 @@ class Asker {
 
  private:
   bool Waits(const std::string& kind);
-  absl::Status Note(const grpc::Status& status);
+  absl::Status RecordFailure(const grpc::Status& status);
   // Waits for `time`, or less when interrupted.
   void Pause(absl::Duration time) const;
 

@@ -49,14 +49,14 @@ class Examiner {
   absl::Status Run() {
     absl::Status status = ChooseLanguages();
     if (!status.ok()) return status;
-    for (const std::string& language : languages_) LookInside(language);
+    for (const std::string& language : languages_) InspectInside(language);
     // The first run above has caused one to be made; it may be waiting by now.
-    LookInsideWaiting();
+    InspectInsideWaiting();
     if (options_.quick) return absl::OkStatus();
     for (const Way& way : std::vector<Way>(examination_.ways)) {
       if (!IsWhole(way)) continue;
       MarkWhole(way.name);
-      LookAtOthers(way);
+      InspectOthers(way);
       GoIntoLimits(way);
     }
     return absl::OkStatus();
@@ -64,11 +64,11 @@ class Examiner {
 
  private:
   absl::Status ChooseLanguages();
-  void LookInside(const std::string& language);
-  void LookInsideWaiting();
+  void InspectInside(const std::string& language);
+  void InspectInsideWaiting();
   void Conclude(const Way& way,
                 const absl::StatusOr<v1::RunCodeResponse>& answer);
-  void LookAtOthers(const Way& way);
+  void InspectOthers(const Way& way);
   void GoIntoLimits(const Way& way);
   bool IsWhole(const Way& way);
   void MarkWhole(const std::string& name);
@@ -155,7 +155,7 @@ void Examiner::Conclude(const Way& way,
   Log(way, inside_, reply);
 }
 
-void Examiner::LookInside(const std::string& language) {
+void Examiner::InspectInside(const std::string& language) {
   if (asker_.interrupted()) return;
   const Way fresh = {language, language, "exec"};
   progress_(fresh.name);
@@ -175,7 +175,7 @@ void Examiner::LookInside(const std::string& language) {
   Conclude({kind, language, kind}, answer);
 }
 
-void Examiner::LookInsideWaiting() {
+void Examiner::InspectInsideWaiting() {
   v1::GetServerInfoResponse info;
   if (asker_.interrupted() || !asker_.Info(info).ok()) return;
   for (const v1::PoolKind& each : info.pool()) {
@@ -207,7 +207,7 @@ void Examiner::MarkWhole(const std::string& name) {
   }
 }
 
-void Examiner::LookAtOthers(const Way& way) {
+void Examiner::InspectOthers(const Way& way) {
   if (asker_.interrupted()) return;
   progress_(absl::StrCat(way.name, ", two runs at once"));
   const auto not_checked = [&](absl::string_view why) {

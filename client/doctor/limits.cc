@@ -10,12 +10,12 @@ namespace sandglass::client {
 namespace {
 
 constexpr uint64_t kMebibyte = 1 << 20;
-constexpr uint64_t kMostMemory = 512 * kMebibyte;
+constexpr uint64_t kMaxMemory = 512 * kMebibyte;
 constexpr uint64_t kLittleMemory = 256 * kMebibyte;
-constexpr uint32_t kMostProcesses = 1024;
+constexpr uint32_t kMaxProcesses = 1024;
 constexpr uint32_t kFewProcesses = 64;
 constexpr uint64_t kLittleTmp = kMebibyte;
-constexpr uint64_t kMostTmp = 256 * kMebibyte;
+constexpr uint64_t kMaxTmp = 256 * kMebibyte;
 constexpr uint64_t kFileSize = 64 << 10;
 constexpr uint64_t kOutputTotal = 256 << 10;
 constexpr absl::Duration kProcessorTime = absl::Milliseconds(300);
@@ -32,7 +32,7 @@ Arguments AskForMemory(const v1::Limits& limits) {
 }
 void LimitMemory(const Way& way, v1::RunCodeRequest& request,
                  v1::Limits& in_force) {
-  if (IsPrestarted(way) || in_force.memory_bytes() <= kMostMemory) return;
+  if (IsPrestarted(way) || in_force.memory_bytes() <= kMaxMemory) return;
   // /tmp and /workspace are in memory.
   for (v1::Limits* limits : {&in_force, request.mutable_limits()}) {
     limits->set_memory_bytes(kLittleMemory);
@@ -136,15 +136,15 @@ constexpr LimitTrial kTrials[] = {
 absl::Span<const LimitTrial> LimitTrials() { return kTrials; }
 
 std::string TooLarge(const v1::Limits& in_force) {
-  if (in_force.memory_bytes() > kMostMemory) {
+  if (in_force.memory_bytes() > kMaxMemory) {
     return absl::StrCat("a limit of ", FormatByteSize(in_force.memory_bytes()),
                         " is too large to be tried on a machine in use");
   }
-  if (in_force.max_processes() > kMostProcesses) {
+  if (in_force.max_processes() > kMaxProcesses) {
     return absl::StrCat("a limit of ", in_force.max_processes(),
                         " processes is too large to be tried");
   }
-  if (in_force.tmp_bytes() > kMostTmp) {
+  if (in_force.tmp_bytes() > kMaxTmp) {
     return absl::StrCat(FormatByteSize(in_force.tmp_bytes()),
                         " in /tmp are too much to be tried");
   }

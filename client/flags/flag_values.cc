@@ -22,9 +22,9 @@ absl::StatusOr<uint32_t> ParseCount(absl::string_view text) {
 
 // Puts "--flag" before the message of a value's parser.
 template <typename T>
-absl::Status Take(const CLI::Option* option,
-                  absl::StatusOr<T> (*parse)(absl::string_view),
-                  std::optional<T>& out) {
+absl::Status ParseFlag(const CLI::Option* option,
+                       absl::StatusOr<T> (*parse)(absl::string_view),
+                       std::optional<T>& out) {
   const std::optional<std::string> text = ValueOf(option);
   if (!text) return absl::OkStatus();
   absl::StatusOr<T> value = parse(*text);
@@ -86,19 +86,19 @@ absl::StatusOr<Pairs> PairsOf(const CLI::Option* option) {
   return pairs;
 }
 
-absl::Status TakeTimeSpan(const CLI::Option* option,
-                          std::optional<absl::Duration>& out) {
-  return Take(option, &ParseTimeSpan, out);
+absl::Status ParseTimeSpanFlag(const CLI::Option* option,
+                               std::optional<absl::Duration>& out) {
+  return ParseFlag(option, &ParseTimeSpan, out);
 }
 
-absl::Status TakeByteSize(const CLI::Option* option,
-                          std::optional<uint64_t>& out) {
-  return Take(option, &ParseByteSize, out);
+absl::Status ParseByteSizeFlag(const CLI::Option* option,
+                               std::optional<uint64_t>& out) {
+  return ParseFlag(option, &ParseByteSize, out);
 }
 
-absl::Status TakeCount(const CLI::Option* option,
-                       std::optional<uint32_t>& out) {
-  return Take(option, &ParseCount, out);
+absl::Status ParseCountFlag(const CLI::Option* option,
+                            std::optional<uint32_t>& out) {
+  return ParseFlag(option, &ParseCount, out);
 }
 
 LimitFlags::LimitFlags(CLI::App& app)
@@ -110,11 +110,11 @@ LimitFlags::LimitFlags(CLI::App& app)
       pids_(
           AddValue(app, "--pids", "Most processes and threads at once", "N")) {}
 
-absl::Status LimitFlags::Take(LimitOptions& limits) const {
-  absl::Status status = TakeTimeSpan(timeout_, limits.timeout);
-  status.Update(TakeTimeSpan(cpu_time_, limits.cpu_time));
-  status.Update(TakeByteSize(memory_, limits.memory_bytes));
-  status.Update(TakeCount(pids_, limits.max_processes));
+absl::Status LimitFlags::Collect(LimitOptions& limits) const {
+  absl::Status status = ParseTimeSpanFlag(timeout_, limits.timeout);
+  status.Update(ParseTimeSpanFlag(cpu_time_, limits.cpu_time));
+  status.Update(ParseByteSizeFlag(memory_, limits.memory_bytes));
+  status.Update(ParseCountFlag(pids_, limits.max_processes));
   return status;
 }
 

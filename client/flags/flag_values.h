@@ -40,17 +40,18 @@ absl::StatusOr<Pairs> PairsOf(const CLI::Option* option);
 
 // Write the option's value to `out`, which isn't changed when there is none.
 // The error names the option.
-absl::Status TakeTimeSpan(const CLI::Option* option,
-                          std::optional<absl::Duration>& out);
-absl::Status TakeByteSize(const CLI::Option* option,
-                          std::optional<uint64_t>& out);
-absl::Status TakeCount(const CLI::Option* option, std::optional<uint32_t>& out);
+absl::Status ParseTimeSpanFlag(const CLI::Option* option,
+                               std::optional<absl::Duration>& out);
+absl::Status ParseByteSizeFlag(const CLI::Option* option,
+                               std::optional<uint64_t>& out);
+absl::Status ParseCountFlag(const CLI::Option* option,
+                            std::optional<uint32_t>& out);
 
 // --timeout, --memory, --cpu-time and --pids.
 class LimitFlags {
  public:
   explicit LimitFlags(CLI::App& app);
-  absl::Status Take(LimitOptions& limits) const;
+  absl::Status Collect(LimitOptions& limits) const;
 
  private:
   CLI::Option *timeout_, *memory_, *cpu_time_, *pids_;

@@ -12,7 +12,7 @@ namespace sandglass::client {
 namespace {
 
 constexpr char kFlag[] = "--library-lock";
-constexpr size_t kMostBytes = size_t{1} << 20;  // the daemon's bound
+constexpr size_t kMaxBytes = size_t{1} << 20;  // the daemon's bound
 
 }  // namespace
 
@@ -25,7 +25,7 @@ CLI::Option* AddLibraryLock(CLI::App& app) {
 }
 
 absl::StatusOr<std::string> ReadLibraryLock(const std::string& path) {
-  absl::StatusOr<FileContent> content = ReadInput(path, kMostBytes);
+  absl::StatusOr<FileContent> content = ReadInput(path, kMaxBytes);
   if (!content.ok()) {
     return absl::Status(content.status().code(),
                         absl::StrCat(kFlag, ": ", content.status().message()));

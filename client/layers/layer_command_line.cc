@@ -91,7 +91,7 @@ std::string LayerCommandLine::Path() const {
   return "layers ";
 }
 
-absl::StatusOr<LayersOptions> LayerCommandLine::Take() const {
+absl::StatusOr<LayersOptions> LayerCommandLine::Collect() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();
   }

@@ -28,7 +28,7 @@ class LayerCommandLine {
   // The command as it is typed, with a space after it: "layers " or, for
   // example, "layers build ".
   std::string Path() const;
-  absl::StatusOr<LayersOptions> Take() const;
+  absl::StatusOr<LayersOptions> Collect() const;
 
  private:
   struct Command {

@@ -21,10 +21,10 @@ absl::Status NotJson(std::string_view what, std::string_view text) {
 
 }  // namespace
 
-AnswerReader::AnswerReader(TurnDecoder& decoder, size_t most_bytes)
+AnswerReader::AnswerReader(TurnDecoder& decoder, size_t max_bytes)
     : decoder_(decoder),
-      most_bytes_(most_bytes),
-      events_(most_bytes,
+      max_bytes_(max_bytes),
+      events_(max_bytes,
               [this](const SseEvent& event) { return OnEvent(event); }) {}
 
 absl::Status AnswerReader::Feed(std::string_view bytes) {
@@ -32,9 +32,9 @@ absl::Status AnswerReader::Feed(std::string_view bytes) {
     if (absl::Status status = FindForm(bytes); !status.ok()) return status;
   }
   if (form_ == Form::kEvents) return events_.Feed(bytes);
-  if (bytes.size() > most_bytes_ - document_.size()) {
+  if (bytes.size() > max_bytes_ - document_.size()) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the answer has more than ", most_bytes_, " bytes"));
+        absl::StrCat("the answer has more than ", max_bytes_, " bytes"));
   }
   document_.append(bytes);
   return absl::OkStatus();

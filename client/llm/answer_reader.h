@@ -20,7 +20,7 @@ namespace sandglass::client {
 class AnswerReader {
  public:
   // The decoder has to outlive this object.
-  AnswerReader(TurnDecoder& decoder, size_t most_bytes);
+  AnswerReader(TurnDecoder& decoder, size_t max_bytes);
 
   AnswerReader(const AnswerReader&) = delete;
   AnswerReader& operator=(const AnswerReader&) = delete;
@@ -39,7 +39,7 @@ class AnswerReader {
   absl::Status OnEvent(const SseEvent& event);
 
   TurnDecoder& decoder_;
-  const size_t most_bytes_;
+  const size_t max_bytes_;
   Form form_ = Form::kUnknown;
   SseParser events_;
   std::string document_;

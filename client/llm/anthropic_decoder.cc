@@ -79,30 +79,30 @@ absl::Status AnthropicDecoder::OnBody(const json& body) {
 
 absl::Status AnthropicDecoder::OnBlockStart(uint64_t index, const json& value) {
   if (!value.is_object()) return absl::OkStatus();
-  if (blocks_.size() >= kMostParts) return TooManyParts();
+  if (blocks_.size() >= kMaxParts) return TooManyParts();
   blocks_.push_back({index, value, {}, false});
-  Hear(value);
+  HandleDelta(value);
   return absl::OkStatus();
 }
 
-void AnthropicDecoder::Hear(const json& value) {
+void AnthropicDecoder::HandleDelta(const json& value) {
   const std::string_view text = JsonText(value, "text");
   const std::string_view thinking = JsonText(value, "thinking");
   const std::string_view type = JsonText(value, "type");
   begun_ = begun_ || !text.empty() || !thinking.empty() ||
            (type != "text" && type != "thinking");
-  if (type == "text") Tell(listener_.on_text, text);
-  if (type == "thinking") Tell(listener_.on_thinking, thinking);
+  if (type == "text") NotifyListener(listener_.on_text, text);
+  if (type == "thinking") NotifyListener(listener_.on_thinking, thinking);
 }
 
 void AnthropicDecoder::OnBlockDelta(Block& block, const json& delta) {
   const std::string_view type = JsonText(delta, "type");
   if (type == "text_delta") {
     Extend(block, "text", JsonText(delta, "text"));
-    Tell(listener_.on_text, JsonText(delta, "text"));
+    NotifyListener(listener_.on_text, JsonText(delta, "text"));
   } else if (type == "thinking_delta") {
     Extend(block, "thinking", JsonText(delta, "thinking"));
-    Tell(listener_.on_thinking, JsonText(delta, "thinking"));
+    NotifyListener(listener_.on_thinking, JsonText(delta, "thinking"));
   } else if (type == "signature_delta") {
     Extend(block, "signature", JsonText(delta, "signature"));
   } else if (type == "input_json_delta") {

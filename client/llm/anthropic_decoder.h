@@ -44,7 +44,7 @@ class AnthropicDecoder : public TurnDecoder {
   Block* Find(uint64_t index);
   // Appends to a text member of the block.
   void Extend(Block& block, const char* name, std::string_view text);
-  void Hear(const nlohmann::json& value);
+  void HandleDelta(const nlohmann::json& value);
   void AddCall(Block& block);
 
   const LlmRequest& request_;

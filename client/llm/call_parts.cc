@@ -42,7 +42,7 @@ absl::Status CallParts::Add(const json& pieces) {
 absl::Status CallParts::AddOne(const Piece& piece) {
   Part* part = Find(piece);
   if (part == nullptr) {
-    if (calls_.size() >= kMostParts) return TooManyParts();
+    if (calls_.size() >= kMaxParts) return TooManyParts();
     part = &calls_.emplace_back();
     part->index = piece.index;
   }
@@ -90,7 +90,7 @@ CallParts::Part* CallParts::Find(const Piece& piece) {
   return another_id || again ? nullptr : found;
 }
 
-std::vector<LlmToolCall> CallParts::Take() {
+std::vector<LlmToolCall> CallParts::Collect() {
   std::vector<LlmToolCall> calls;
   for (Part& part : std::exchange(calls_, {})) {
     calls.push_back(std::move(part.call));

@@ -26,7 +26,7 @@ class CallParts {
   bool empty() const { return calls_.empty(); }
   // The calls in the order in which they began. Ids and arguments are as the
   // server sent them; both may be empty.
-  std::vector<LlmToolCall> Take();
+  std::vector<LlmToolCall> Collect();
 
  private:
   // Recognises the end of an object, however many pieces it comes in.

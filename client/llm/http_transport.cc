@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr absl::Duration kLongestRetryAfter = absl::Seconds(60);
-constexpr size_t kMostErrorBytes = size_t{64} << 10;
+constexpr size_t kMaxErrorBytes = size_t{64} << 10;
 // How often the cancellation flag is checked.
 constexpr int kPollMs = 50;
 // How long to wait for the end of an answer of which enough has arrived: a
@@ -73,7 +73,7 @@ struct Exchange {
   const std::string& url;
   CURL* easy = nullptr;
   const HttpTransport::OnBytes* on_bytes = nullptr;
-  size_t most_bytes = 0;
+  size_t max_bytes = 0;
   HttpAnswer answer;
   size_t body_bytes = 0;
   bool enough = false;
@@ -90,15 +90,15 @@ bool Exchange::OnBody(std::string_view bytes) {
   if (enough) return true;
   curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &answer.status);
   if (answer.status < 200 || answer.status >= 300) {
-    const size_t room = kMostErrorBytes - answer.error_body.size();
+    const size_t room = kMaxErrorBytes - answer.error_body.size();
     answer.error_body.append(bytes.substr(0, room));
     cut = bytes.size() > room;
     return !cut;
   }
   body_bytes += bytes.size();
-  if (body_bytes > most_bytes) {
+  if (body_bytes > max_bytes) {
     answer.result = absl::ResourceExhaustedError(absl::StrCat(
-        "the provider's answer has more than ", most_bytes, " bytes"));
+        "the provider's answer has more than ", max_bytes, " bytes"));
     return false;
   }
   const absl::StatusOr<HttpNext> next = (*on_bytes)(bytes);
@@ -223,7 +223,7 @@ HttpAnswer CurlTransport::Post(const HttpPost& post, const OnBytes& on_bytes,
   Exchange exchange{.curl = curl_, .url = post.url};
   exchange.easy = easy_.get();
   exchange.on_bytes = &on_bytes;
-  exchange.most_bytes = bounds_.most_bytes;
+  exchange.max_bytes = bounds_.max_bytes;
   const HeaderList headers = MakeHeaders(curl_, post.headers);
   SetUp(post, headers, exchange);
   if (curl_.multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {

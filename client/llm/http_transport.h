@@ -19,8 +19,8 @@ namespace sandglass::client {
 struct TransferBounds {
   absl::Duration connect_timeout = absl::Seconds(15);
   absl::Duration silence_timeout = absl::Minutes(5);
-  size_t most_bytes = size_t{16} << 20;  // of an answer's body
-  std::string ca_file;                   // besides the host's; empty: none
+  size_t max_bytes = size_t{16} << 20;  // of an answer's body
+  std::string ca_file;                  // besides the host's; empty: none
 };
 
 struct HttpPost {

@@ -140,7 +140,7 @@ Attempt HttpLlmClient::TryOnce(const LlmRequest& request,
                          DumpJson(codec_->Body(request))};
   const std::unique_ptr<TurnDecoder> decoder =
       codec_->Decoder(request, listener);
-  AnswerReader reader(*decoder, options_.most_bytes);
+  AnswerReader reader(*decoder, options_.max_bytes);
   const auto on_bytes =
       [&](std::string_view bytes) -> absl::StatusOr<HttpNext> {
     if (absl::Status status = reader.Feed(bytes); !status.ok()) return status;
@@ -214,7 +214,7 @@ absl::StatusOr<std::unique_ptr<LlmClient>> LlmClient::Create(
   absl::StatusOr<std::unique_ptr<HttpTransport>> transport =
       HttpTransport::Create({.connect_timeout = options.connect_timeout,
                              .silence_timeout = options.silence_timeout,
-                             .most_bytes = options.most_bytes,
+                             .max_bytes = options.max_bytes,
                              .ca_file = options.ca_file});
   if (!transport.ok()) return transport.status();
   std::unique_ptr<LlmCodec> codec = MakeCodec(options);

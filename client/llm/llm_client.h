@@ -30,7 +30,7 @@ struct LlmOptions {
   absl::Duration first_wait = absl::Milliseconds(500);
   absl::Duration connect_timeout = absl::Seconds(15);
   absl::Duration silence_timeout = absl::Minutes(5);  // between two bytes
-  size_t most_bytes = size_t{16} << 20;               // of an answer
+  size_t max_bytes = size_t{16} << 20;                // of an answer
 };
 
 // Talks to one provider. Handles one request at a time.

@@ -106,7 +106,7 @@ void OpenAiChatDecoder::OnContent(const json& content) {
   for (const json& part : content) {
     OnText(JsonText(part, "text"));
     for (const json& thought : JsonAt(part, "thinking")) {
-      Tell(listener_.on_thinking, JsonText(thought, "text"));
+      NotifyListener(listener_.on_thinking, JsonText(thought, "text"));
     }
   }
 }
@@ -114,7 +114,7 @@ void OpenAiChatDecoder::OnContent(const json& content) {
 void OpenAiChatDecoder::OnText(std::string_view text) {
   begun_ = begun_ || !text.empty();
   turn_.message.text += text;
-  Tell(listener_.on_text, text);
+  NotifyListener(listener_.on_text, text);
 }
 
 void OpenAiChatDecoder::OnThinking(std::string_view name,
@@ -123,7 +123,7 @@ void OpenAiChatDecoder::OnThinking(std::string_view name,
   json& kept = reasoning_[std::string(name)];
   if (!kept.is_string()) kept = "";
   kept.get_ref<std::string&>() += text;
-  Tell(listener_.on_thinking, text);
+  NotifyListener(listener_.on_thinking, text);
 }
 
 void OpenAiChatDecoder::OnUsage(const json& usage) {
@@ -143,7 +143,7 @@ absl::StatusOr<LlmTurn> OpenAiChatDecoder::Finish() {
     return absl::AbortedError("the answer is empty");
   }
   if (refused_) turn_.stop = LlmStop::kRefusal;
-  turn_.message.calls = calls_.Take();
+  turn_.message.calls = calls_.Collect();
   MakeIdsUnique(request_, turn_.message.calls);
   if (!reasoning_.is_null()) {
     turn_.message.raw = Raw(kOpenAiChatRaw, std::move(reasoning_));

@@ -38,7 +38,7 @@ class Input {
     if (raw.is_array()) return AddRaw(raw);
     AddModel(message);
   }
-  json Take() { return std::move(items_); }
+  json Collect() { return std::move(items_); }
 
  private:
   void AddUser(const LlmMessage& message) {
@@ -144,7 +144,7 @@ class OpenAiResponsesCodec : public LlmCodec {
     if (!request.system.empty()) body["instructions"] = request.system;
     Input input;
     for (const LlmMessage& message : request.messages) input.Add(message);
-    body["input"] = input.Take();
+    body["input"] = input.Collect();
     for (const LlmTool& tool : request.tools) {
       body["tools"].push_back(ResponsesTool(tool));
     }

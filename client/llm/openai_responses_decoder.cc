@@ -82,11 +82,11 @@ void OpenAiResponsesDecoder::OnDelta(std::string_view type, Item& item,
     refused_ = refused_ || type == "response.refusal.delta";
     item.text += delta;
     begun_ = begun_ || !delta.empty();
-    Tell(listener_.on_text, delta);
+    NotifyListener(listener_.on_text, delta);
   } else if (type == "response.reasoning_summary_text.delta" ||
              type == "response.reasoning_text.delta") {
     begun_ = begun_ || !delta.empty();
-    Tell(listener_.on_thinking, delta);
+    NotifyListener(listener_.on_thinking, delta);
   } else if (type == "response.function_call_arguments.delta") {
     item.arguments += delta;
   }
@@ -97,24 +97,24 @@ absl::Status OpenAiResponsesDecoder::OnItem(uint64_t index, const json& value,
   if (!value.is_object()) return absl::OkStatus();
   Item* item = Find(index);
   if (item == nullptr) {
-    if (items_.size() >= kMostParts) return TooManyParts();
+    if (items_.size() >= kMaxParts) return TooManyParts();
     item = &items_.emplace_back();
     item->index = index;
   }
   item->value = value;
   item->done = done;
   begun_ = begun_ || !ToolOfItem(value).empty();
-  if (done) HearRest(*item);
+  if (done) HandleRest(*item);
   return absl::OkStatus();
 }
 
-void OpenAiResponsesDecoder::HearRest(Item& item) {
+void OpenAiResponsesDecoder::HandleRest(Item& item) {
   refused_ = refused_ || IsRefused(item.value);
   const std::string text = TextOf(item.value);
   if (!item.text.empty() || text.empty()) return;
   item.text = text;
   begun_ = true;
-  Tell(listener_.on_text, text);
+  NotifyListener(listener_.on_text, text);
 }
 
 OpenAiResponsesDecoder::Item* OpenAiResponsesDecoder::Find(uint64_t index) {

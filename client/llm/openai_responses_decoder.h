@@ -51,7 +51,7 @@ class OpenAiResponsesDecoder : public TurnDecoder {
   Item* Find(uint64_t index);
   // Passes on what is in an item that came whole and was not passed on in
   // pieces.
-  void HearRest(Item& item);
+  void HandleRest(Item& item);
   void AddCall(Item& item);
 
   const LlmRequest& request_;

@@ -194,16 +194,16 @@ HttpVerdict JudgeHttpError(const HttpErrorFacts& facts) {
   return Fatal(Code::kInvalidArgument, answered);
 }
 
-std::string ShortWords(std::string_view text, size_t most_bytes) {
+std::string ShortWords(std::string_view text, size_t max_bytes) {
   // There is no use in examining more than that.
-  const bool long_text = text.size() > 4 * most_bytes;
-  std::string words = ValidUtf8(text.substr(0, 4 * most_bytes));
+  const bool long_text = text.size() > 4 * max_bytes;
+  std::string words = ValidUtf8(text.substr(0, 4 * max_bytes));
   for (char& c : words) {
     if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
   }
   absl::RemoveExtraAsciiWhitespace(&words);
-  if (words.size() > most_bytes || long_text) {
-    size_t end = std::min(words.size(), most_bytes);
+  if (words.size() > max_bytes || long_text) {
+    size_t end = std::min(words.size(), max_bytes);
     while (end > 0 && end < words.size() &&
            (static_cast<unsigned char>(words[end]) & 0xC0) == 0x80) {
       --end;

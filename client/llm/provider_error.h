@@ -44,8 +44,8 @@ struct HttpVerdict {
 HttpVerdict JudgeHttpError(const HttpErrorFacts& facts);
 
 // Makes a text of others fit for a message: on one line, harmless for a
-// terminal, at most about `most_bytes`.
-std::string ShortWords(std::string_view text, size_t most_bytes = 500);
+// terminal, at most about `max_bytes`.
+std::string ShortWords(std::string_view text, size_t max_bytes = 500);
 
 // Removes the key from the text, and also the beginning of a key that was cut
 // when the text was shortened.

@@ -12,9 +12,9 @@ absl::Status SseParser::Feed(std::string_view bytes) {
     }
     const size_t end = bytes.find_first_of("\r\n");
     const std::string_view piece = bytes.substr(0, end);
-    if (piece.size() > most_bytes_ - line_.size()) {
+    if (piece.size() > max_bytes_ - line_.size()) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "a line of the stream has more than ", most_bytes_, " bytes"));
+          "a line of the stream has more than ", max_bytes_, " bytes"));
     }
     line_.append(piece);
     if (end == std::string_view::npos) break;
@@ -49,9 +49,9 @@ absl::Status SseParser::OnLine() {
   }
   if (field == "event") event_.name = value;
   if (field != "data") return absl::OkStatus();
-  if (value.size() + 1 > most_bytes_ - event_.data.size()) {
+  if (value.size() + 1 > max_bytes_ - event_.data.size()) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "an event of the stream has more than ", most_bytes_, " bytes"));
+        "an event of the stream has more than ", max_bytes_, " bytes"));
   }
   if (has_data_) event_.data += '\n';
   has_data_ = true;

@@ -23,9 +23,9 @@ class SseParser {
   // Called for each event; its error ends the reading.
   using OnEvent = std::function<absl::Status(const SseEvent& event)>;
 
-  // `most_bytes` is the limit for one line and for one event's data.
-  SseParser(size_t most_bytes, OnEvent on_event)
-      : most_bytes_(most_bytes), on_event_(std::move(on_event)) {}
+  // `max_bytes` is the limit for one line and for one event's data.
+  SseParser(size_t max_bytes, OnEvent on_event)
+      : max_bytes_(max_bytes), on_event_(std::move(on_event)) {}
 
   // RESOURCE_EXHAUSTED: a line or an event is too large. Also returns
   // on_event's errors.
@@ -38,7 +38,7 @@ class SseParser {
   absl::Status OnLine();
   absl::Status Dispatch();
 
-  const size_t most_bytes_;
+  const size_t max_bytes_;
   const OnEvent on_event_;
   std::string line_;
   SseEvent event_;

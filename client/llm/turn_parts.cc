@@ -33,11 +33,11 @@ std::string NewId() {
 
 absl::Status TooManyParts() {
   return absl::ResourceExhaustedError(
-      absl::StrCat("the answer has more than ", kMostParts, " parts"));
+      absl::StrCat("the answer has more than ", kMaxParts, " parts"));
 }
 
-void Tell(const std::function<void(std::string_view)>& listener,
-          std::string_view text) {
+void NotifyListener(const std::function<void(std::string_view)>& listener,
+                    std::string_view text) {
   if (listener && !text.empty()) listener(text);
 }
 

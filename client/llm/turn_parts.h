@@ -14,12 +14,12 @@
 namespace sandglass::client {
 
 // A turn with more calls than this, or more blocks, is an error.
-inline constexpr size_t kMostParts = 256;
+inline constexpr size_t kMaxParts = 256;
 absl::Status TooManyParts();
 
 // Calls a listener unless it is empty.
-void Tell(const std::function<void(std::string_view)>& listener,
-          std::string_view text);
+void NotifyListener(const std::function<void(std::string_view)>& listener,
+                    std::string_view text);
 
 // Gives new ids to calls that have none, or one that the conversation already
 // has or that is too long.

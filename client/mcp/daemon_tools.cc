@@ -21,7 +21,7 @@ Json TimeoutSchema() {
           {"description", absl::StrCat("Seconds that it may run, ",
                                        absl::ToInt64Seconds(kDefaultCallTime),
                                        " if not given, at most ",
-                                       absl::ToInt64Seconds(kMostCallTime),
+                                       absl::ToInt64Seconds(kMaxCallTime),
                                        "; for longer work use start_command")}};
 }
 
@@ -155,7 +155,7 @@ McpTool ReadOutput(DaemonLink& link) {
        {"wait",
         {{"type", "number"},
          {"minimum", 0},
-         {"maximum", absl::ToInt64Seconds(kMostCallTime)},
+         {"maximum", absl::ToInt64Seconds(kMaxCallTime)},
          {"description", "Seconds to wait for more, 5 if not given"}}}},
       {"sandbox_id", "command_id"});
   tool.read_only = true;

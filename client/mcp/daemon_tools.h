@@ -12,7 +12,7 @@ namespace sandglass::client {
 // How long a program may run in a call that sets no time, and the most that a
 // call may set: hosts give up on a call after a minute.
 constexpr absl::Duration kDefaultCallTime = absl::Seconds(30);
-constexpr absl::Duration kMostCallTime = absl::Seconds(50);
+constexpr absl::Duration kMaxCallTime = absl::Seconds(50);
 
 // The tools that use a daemon. Each connects when it is called, and its answer
 // says so if that isn't possible. `profile` is for all runs, empty for the

@@ -41,12 +41,12 @@ LineReader::Got LineReader::Next(std::string& line) {
       line = buffer_.substr(0, newline);
       buffer_.erase(0, newline + 1);
       searched_ = 0;
-      if (std::exchange(skipping_, false) || line.size() > most_bytes_) {
+      if (std::exchange(skipping_, false) || line.size() > max_bytes_) {
         return Got::kTooLong;
       }
       return Got::kLine;
     }
-    if (buffer_.size() > most_bytes_) {
+    if (buffer_.size() > max_bytes_) {
       buffer_.clear();
       skipping_ = true;
     }

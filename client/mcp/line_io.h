@@ -19,8 +19,8 @@ class LineReader {
     kEnd,      // of the input, or the signal was set
   };
 
-  LineReader(int fd, size_t most_bytes, const StopSignal& stop)
-      : fd_(fd), most_bytes_(most_bytes), stop_(stop) {}
+  LineReader(int fd, size_t max_bytes, const StopSignal& stop)
+      : fd_(fd), max_bytes_(max_bytes), stop_(stop) {}
 
   // Waits for the next line and puts it into `line`, without its newline. Text
   // after the last newline counts as a line.
@@ -31,7 +31,7 @@ class LineReader {
   bool Read();
 
   const int fd_;
-  const size_t most_bytes_;
+  const size_t max_bytes_;
   const StopSignal& stop_;
   std::string buffer_;
   size_t searched_ = 0;  // bytes of the buffer known to have no newline

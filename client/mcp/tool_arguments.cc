@@ -67,9 +67,9 @@ ToolAnswer CallToolbox(DaemonLink& link, const ToolboxCall& call) {
 ToolAnswer CallWithin(DaemonLink& link, const Json& arguments,
                       absl::Duration& timeout, const ToolboxCall& call) {
   timeout = Seconds(arguments, "timeout", kDefaultCallTime);
-  if (timeout > kMostCallTime) {
+  if (timeout > kMaxCallTime) {
     return Refused(absl::StrCat(
-        "timeout: one call may take ", absl::ToInt64Seconds(kMostCallTime),
+        "timeout: one call may take ", absl::ToInt64Seconds(kMaxCallTime),
         " s at most. For longer work: create_sandbox, then start_command, and "
         "read_output until it has ended."));
   }
@@ -78,7 +78,7 @@ ToolAnswer CallWithin(DaemonLink& link, const Json& arguments,
   if (answer.is_error && absl::Now() - start >= timeout) {
     absl::StrAppend(
         &answer.text, "\nThis call gave it ", absl::FormatDuration(timeout),
-        ". Work that takes longer than ", absl::ToInt64Seconds(kMostCallTime),
+        ". Work that takes longer than ", absl::ToInt64Seconds(kMaxCallTime),
         " s goes by start_command and read_output.");
   }
   return answer;

@@ -28,14 +28,14 @@ void ToolCalls::Start(ToolRun run) {
     const absl::MutexLock lock(&mutex_);
     if (calls_.contains(id.dump())) {
       problem = "a request with this id is still under way";
-    } else if (waiting_.size() >= kMostWaiting) {
+    } else if (waiting_.size() >= kMaxWaiting) {
       problem = absl::StrCat("there are ", calls_.size(),
                              " calls under way; wait for one to end");
     } else {
       auto call = std::make_shared<Call>(std::move(run));
       calls_[id.dump()] = call;
       waiting_.push_back(std::move(call));
-      if (waiting_.size() > idle_ && threads_.size() < kMostRunning) {
+      if (waiting_.size() > idle_ && threads_.size() < kMaxRunning) {
         threads_.emplace_back([this] { Work(); });
       }
     }

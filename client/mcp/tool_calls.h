@@ -18,11 +18,11 @@
 namespace sandglass::client {
 
 // The calls of one client that are in progress; each is answered when it ends.
-// At most kMostRunning run at a time, and others wait for their turn.
+// At most kMaxRunning run at a time, and others wait for their turn.
 class ToolCalls {
  public:
-  static constexpr size_t kMostRunning = 8;
-  static constexpr size_t kMostWaiting = 64;
+  static constexpr size_t kMaxRunning = 8;
+  static constexpr size_t kMaxWaiting = 64;
 
   // `protocol` has to outlive this object; `send` must be thread-safe.
   ToolCalls(const McpProtocol& protocol, SendMessage send);

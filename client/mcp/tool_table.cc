@@ -13,8 +13,8 @@ namespace {
 // A number without a fraction is an integer, however it was written, within the
 // range in which all writers of JSON agree on its value.
 bool IsInteger(const Json& value) {
-  constexpr double kMost = 9007199254740991;  // 2^53 - 1
-  return value.is_number() && std::abs(value.get<double>()) <= kMost &&
+  constexpr double kMax = 9007199254740991;  // 2^53 - 1
+  return value.is_number() && std::abs(value.get<double>()) <= kMax &&
          std::trunc(value.get<double>()) == value.get<double>();
 }
 

@@ -14,7 +14,7 @@ namespace sandglass::client {
 namespace {
 
 // A shorter interval would itself be a load.
-constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
+constexpr absl::Duration kMinInterval = absl::Milliseconds(100);
 
 constexpr char kTopHelp[] = R"text(
 Keys: q, Ctrl-C or Ctrl-D leave it. Callers see their own runs and sessions,
@@ -92,26 +92,26 @@ std::string OperatorCommandLine::Path() const {
   return "";
 }
 
-absl::StatusOr<OperatorOptions> OperatorCommandLine::Take() const {
-  if (top_->parsed()) return TakeTop();
-  if (usage_->parsed()) return TakeUsage();
+absl::StatusOr<OperatorOptions> OperatorCommandLine::Collect() const {
+  if (top_->parsed()) return CollectTop();
+  if (usage_->parsed()) return CollectUsage();
   return status_options_;
 }
 
-absl::StatusOr<OperatorOptions> OperatorCommandLine::TakeTop() const {
+absl::StatusOr<OperatorOptions> OperatorCommandLine::CollectTop() const {
   TopOptions options = top_options_;
   std::optional<absl::Duration> interval;
-  const absl::Status status = TakeTimeSpan(interval_, interval);
+  const absl::Status status = ParseTimeSpanFlag(interval_, interval);
   if (!status.ok()) return status;
   options.interval = interval.value_or(options.interval);
-  if (options.interval < kLeastInterval) {
+  if (options.interval < kMinInterval) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--interval: at least ", absl::FormatDuration(kLeastInterval)));
+        "--interval: at least ", absl::FormatDuration(kMinInterval)));
   }
   return options;
 }
 
-absl::StatusOr<OperatorOptions> OperatorCommandLine::TakeUsage() const {
+absl::StatusOr<OperatorOptions> OperatorCommandLine::CollectUsage() const {
   UsageOptions options = usage_options_;
   const std::string by = ValueOf(by_).value_or("caller");
   if (by != "caller" && by != "language") {
@@ -121,8 +121,8 @@ absl::StatusOr<OperatorOptions> OperatorCommandLine::TakeUsage() const {
   options.by = by == "caller" ? UsageBy::kCaller : UsageBy::kLanguage;
   options.caller = ValueOf(caller_).value_or("");
   options.audit = ValueOf(audit_);
-  absl::Status status = TakeAuditTime(since_, options.since);
-  status.Update(TakeAuditTime(until_, options.until));
+  absl::Status status = ParseAuditTimeFlag(since_, options.since);
+  status.Update(ParseAuditTimeFlag(until_, options.until));
   if (!status.ok()) return status;
   if (!options.audit && (options.since || options.until)) {
     return absl::InvalidArgumentError(

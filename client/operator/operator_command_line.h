@@ -26,11 +26,11 @@ class OperatorCommandLine {
   bool parsed() const;
   // The command as it is typed, with a space after it, for example "top ".
   std::string Path() const;
-  absl::StatusOr<OperatorOptions> Take() const;
+  absl::StatusOr<OperatorOptions> Collect() const;
 
  private:
-  absl::StatusOr<OperatorOptions> TakeTop() const;
-  absl::StatusOr<OperatorOptions> TakeUsage() const;
+  absl::StatusOr<OperatorOptions> CollectTop() const;
+  absl::StatusOr<OperatorOptions> CollectUsage() const;
 
   CLI::App *status_, *top_, *usage_;
   StatusOptions status_options_;

@@ -45,7 +45,7 @@ int UsageOfAudit(const UsageOptions& options) {
   policy::AuditVerifier verifier(
       std::nullopt,
       [&](absl::string_view line, const policy::AuditLine& parts) {
-        sums.Take(line, parts);
+        sums.Add(line, parts);
       });
   const absl::Status read = ReadAuditFiles(*files, verifier);
   if (!read.ok()) return Fail(read);

@@ -30,12 +30,12 @@ using Rows = std::vector<Row>;
 // beside it.
 std::string Block(absl::string_view title, const Rows& rows, size_t width) {
   constexpr size_t kIndent = 2;
-  constexpr size_t kLeastText = 24;
+  constexpr size_t kMinText = 24;
   size_t column = 0;
   for (const Row& row : rows) {
     column = std::max(column, DisplayWidth(row.label) + kIndent);
   }
-  const bool beside = width == 0 || width >= kIndent + column + kLeastText;
+  const bool beside = width == 0 || width >= kIndent + column + kMinText;
   const size_t indent = beside ? kIndent + column : 2 * kIndent;
   const size_t room =
       width == 0 ? 0 : std::max<size_t>(width, indent + 1) - indent;

@@ -103,7 +103,7 @@ class Signals {
 // What is shown on the screen.
 class View {
  public:
-  void Take(TopLook look) {
+  void Update(TopLook look) {
     if (look.snapshot == nullptr) {
       if (trouble_.empty()) since_ = absl::Now();
       trouble_ = std::move(look.trouble);
@@ -142,7 +142,7 @@ std::optional<TopLook> NextLook(TopPoller& poller, const Signals& signals) {
     if (poll(pollers, 2, -1) < 0 && errno != EINTR) return std::nullopt;
     if (signals.first() != 0) return std::nullopt;
     signals.Clear();
-    if (std::optional<TopLook> look = poller.Take()) return look;
+    if (std::optional<TopLook> look = poller.Pop()) return look;
   }
 }
 
@@ -177,8 +177,8 @@ int Watch(View& view, TopPoller& poller, const Signals& signals,
         return *code;
       }
     }
-    if (std::optional<TopLook> look = poller.Take()) {
-      view.Take(*std::move(look));
+    if (std::optional<TopLook> look = poller.Pop()) {
+      view.Update(*std::move(look));
     }
   }
 }
@@ -211,7 +211,7 @@ int TopCommand(const std::string& address, const TopOptions& options) {
       signals.Left();
       return kExitSignalBase + signals.first();
     }
-    view.Take(*std::move(look));
+    view.Update(*std::move(look));
     if (!view.trouble().empty()) {
       return Fail(absl::UnavailableError(view.trouble()));
     }

@@ -15,9 +15,9 @@ namespace {
 
 // A daemon that was stopped must not look as if it went on.
 constexpr absl::Duration kPatience = absl::Seconds(3);
-constexpr int kMostActive = 200;
-constexpr int kMostEnded = 50;
-constexpr int kMostSessions = 50;
+constexpr int kMaxActive = 200;
+constexpr int kMaxEnded = 50;
+constexpr int kMaxSessions = 50;
 
 grpc::Status FillSnapshot(const Daemon& daemon, CallCancel& cancel,
                           TopSnapshot& snapshot) {
@@ -26,7 +26,7 @@ grpc::Status FillSnapshot(const Daemon& daemon, CallCancel& cancel,
       v1::GetStatusRequest(), snapshot.status, cancel, kPatience);
   if (!status.ok()) return status;
   v1::ListRunsRequest active;
-  active.set_page_size(kMostActive);
+  active.set_page_size(kMaxActive);
   active.add_states(v1::RUN_STATE_QUEUED);
   active.add_states(v1::RUN_STATE_RUNNING);
   status =
@@ -34,14 +34,14 @@ grpc::Status FillSnapshot(const Daemon& daemon, CallCancel& cancel,
                           active, snapshot.active, cancel, kPatience);
   if (!status.ok()) return status;
   v1::ListRunsRequest ended;
-  ended.set_page_size(kMostEnded);
+  ended.set_page_size(kMaxEnded);
   ended.add_states(v1::RUN_STATE_FINISHED);
   status =
       MakeCancellableCall(*daemon.stub, &v1::SandboxService::Stub::ListRuns,
                           ended, snapshot.ended, cancel, kPatience);
   if (!status.ok()) return status;
   v1::ListSessionsRequest sessions;
-  sessions.set_page_size(kMostSessions);
+  sessions.set_page_size(kMaxSessions);
   return MakeCancellableCall(*daemon.sessions,
                              &v1::SessionService::Stub::ListSessions, sessions,
                              snapshot.sessions, cancel, kPatience);
@@ -64,14 +64,14 @@ TopPoller::~TopPoller() {
   thread_.join();
 }
 
-std::optional<TopLook> TopPoller::Take() {
+std::optional<TopLook> TopPoller::Pop() {
   uint64_t count = 0;
   if (read(wake_.get(), &count, sizeof(count)) < 0) count = 0;
   const absl::MutexLock lock(&mutex_);
   return std::exchange(newest_, std::nullopt);
 }
 
-TopLook TopPoller::Look(std::optional<Daemon>& daemon) {
+TopLook TopPoller::Poll(std::optional<Daemon>& daemon) {
   TopLook look;
   if (!daemon) {
     absl::StatusOr<Daemon> opened = OpenDaemon(address_);
@@ -97,7 +97,7 @@ TopLook TopPoller::Look(std::optional<Daemon>& daemon) {
 void TopPoller::Work() {
   std::optional<Daemon> daemon;
   for (;;) {
-    TopLook look = Look(daemon);
+    TopLook look = Poll(daemon);
     const absl::MutexLock lock(&mutex_);
     newest_ = std::move(look);
     const uint64_t one = 1;

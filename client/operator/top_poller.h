@@ -37,11 +37,11 @@ class TopPoller {
   int wake_fd() const { return wake_.get(); }
 
   // The newest result; nullopt when it was taken before.
-  std::optional<TopLook> Take() ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<TopLook> Pop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Work() ABSL_LOCKS_EXCLUDED(mutex_);
-  TopLook Look(std::optional<Daemon>& daemon);
+  TopLook Poll(std::optional<Daemon>& daemon);
 
   const std::string address_;
   const absl::Duration interval_;

@@ -24,7 +24,7 @@ using Lines = std::vector<ScreenLine>;
 constexpr size_t kEndless = std::numeric_limits<size_t>::max();
 constexpr int kShownConditions = 3;
 // Limits names that callers chose, so that there is room for the other columns.
-constexpr size_t kMostCell = 32;
+constexpr size_t kMaxCell = 32;
 
 // A column of a table. If there is no room for all columns, those with the
 // highest rank are left out first.
@@ -41,12 +41,12 @@ Lines Table(std::vector<Column> columns, size_t width) {
     widths.clear();
     size_t sum = 0;
     for (const Column& column : columns) {
-      size_t most = DisplayWidth(column.title);
+      size_t max = DisplayWidth(column.title);
       for (const std::string& cell : column.cells) {
-        most = std::max(most, DisplayWidth(cell));
+        max = std::max(max, DisplayWidth(cell));
       }
-      widths.push_back(most);
-      sum += most + 2;
+      widths.push_back(max);
+      sum += max + 2;
     }
     return sum - 2;
   };
@@ -70,7 +70,7 @@ Lines Table(std::vector<Column> columns, size_t width) {
 }
 
 std::string Cell(absl::string_view text) {
-  return text.empty() ? "-" : FitTo(VisibleText(text), kMostCell);
+  return text.empty() ? "-" : FitTo(VisibleText(text), kMaxCell);
 }
 
 // How many times per second something was counted; "-" when that is unknown.
@@ -249,13 +249,13 @@ std::vector<size_t> Share(const std::vector<Lines>& sections, size_t rows) {
   return shares;
 }
 
-// Appends the first `most` lines; if some are left out, the last line says how
+// Appends the first `max` lines; if some are left out, the last line says how
 // many.
-void Append(const Lines& section, size_t most, size_t width, Lines& lines) {
+void Append(const Lines& section, size_t max, size_t width, Lines& lines) {
   // A title alone is of no use.
-  if (most < 2) return;
-  const bool all = section.size() <= most;
-  const size_t shown = all ? section.size() : most - 1;
+  if (max < 2) return;
+  const bool all = section.size() <= max;
+  const size_t shown = all ? section.size() : max - 1;
   lines.insert(lines.end(), section.begin(),
                section.begin() + static_cast<ptrdiff_t>(shown));
   if (all) return;

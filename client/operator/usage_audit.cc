@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 // The longest time that a message can represent, 10,000 years.
-constexpr double kMostSeconds = 315'576'000'000.0;
+constexpr double kMaxSeconds = 315'576'000'000.0;
 
 std::string Text(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -39,7 +39,7 @@ bool HasStarted(const Json& entry) {
 }
 
 google::protobuf::Duration DurationOf(double seconds) {
-  return ToProto(absl::Seconds(std::min(seconds, kMostSeconds)));
+  return ToProto(absl::Seconds(std::min(seconds, kMaxSeconds)));
 }
 
 google::protobuf::Timestamp TimestampOf(absl::Time time) {
@@ -53,8 +53,7 @@ google::protobuf::Timestamp TimestampOf(absl::Time time) {
 
 }  // namespace
 
-void UsageOfLines::Take(absl::string_view line,
-                        const policy::AuditLine& parts) {
+void UsageOfLines::Add(absl::string_view line, const policy::AuditLine& parts) {
   absl::Time time;
   std::string error;
   if (!absl::ParseTime(absl::RFC3339_full, parts.time, &time, &error)) return;

@@ -22,7 +22,7 @@ class UsageOfLines {
  public:
   explicit UsageOfLines(const UsageOptions& options) : options_(options) {}
 
-  void Take(absl::string_view line, const policy::AuditLine& parts);
+  void Add(absl::string_view line, const policy::AuditLine& parts);
 
   // Returns the sums in the form of the daemon's answer. The times are those of
   // the first and the last line, or the options' if these are narrower.

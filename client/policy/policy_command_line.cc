@@ -136,7 +136,7 @@ absl::StatusOr<PolicyCommandLine::Options> PolicyCommandLine::List() const {
   return Options(ApprovalsOptions(options));
 }
 
-absl::StatusOr<PolicyCommandLine::Options> PolicyCommandLine::Take() const {
+absl::StatusOr<PolicyCommandLine::Options> PolicyCommandLine::Collect() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();
   }

@@ -30,7 +30,7 @@ class PolicyCommandLine {
   // example, "policy test ".
   std::string Path() const;
   using Options = std::variant<ApprovalsOptions, PolicyOptions>;
-  absl::StatusOr<Options> Take() const;
+  absl::StatusOr<Options> Collect() const;
 
  private:
   struct Command {

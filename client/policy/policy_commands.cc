@@ -26,7 +26,7 @@
 namespace sandglass::client {
 namespace {
 
-constexpr size_t kMostProfile = size_t{1} << 20;
+constexpr size_t kMaxProfile = size_t{1} << 20;
 
 std::string StateName(v1::ApprovalState state) {
   const std::string& name = v1::ApprovalState_Name(state);
@@ -113,7 +113,7 @@ int Answer(const Daemon& daemon, const AnswerApprovalOptions& options) {
 
 // Reads a profile's file into a request to the daemon.
 absl::StatusOr<v1::CheckProfileRequest> ReadProfile(const std::string& path) {
-  absl::StatusOr<FileContent> content = ReadInput(path, kMostProfile);
+  absl::StatusOr<FileContent> content = ReadInput(path, kMaxProfile);
   if (!content.ok()) return content.status();
   v1::CheckProfileRequest request;
   const std::string name = path.substr(path.rfind('/') + 1);

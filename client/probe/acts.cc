@@ -117,7 +117,7 @@ void LeaveMarks(const std::string& mark) {
   for (;;) sleep(kStaySeconds);
 }
 
-void LookForMarks(const std::string& mark) {
+void FindMarks(const std::string& mark) {
   const Places places(mark);
   std::vector<std::string> seen;
   for (const std::string& path : places.files) {
@@ -132,9 +132,9 @@ void LookForMarks(const std::string& mark) {
              shmget(places.key, 4096, 0) >= 0 ? "found" : "none");
 }
 
-int UseMemory(long most_mebibytes) {
+int UseMemory(long max_mebibytes) {
   constexpr size_t kPart = 1 << 20;
-  for (long i = 0; i < most_mebibytes; ++i) {
+  for (long i = 0; i < max_mebibytes; ++i) {
     void* part = mmap(nullptr, kPart, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (part == MAP_FAILED) return kExitRefused;
@@ -143,8 +143,8 @@ int UseMemory(long most_mebibytes) {
   return 0;
 }
 
-int UseProcesses(long most) {
-  for (long i = 0; i < most; ++i) {
+int UseProcesses(long max) {
+  for (long i = 0; i < max; ++i) {
     const pid_t child = fork();
     if (child < 0) return kExitRefused;
     if (child == 0) {
@@ -167,9 +167,9 @@ int UseTime() {
   return 0;
 }
 
-int WriteOutput(long most_kibibytes) {
+int WriteOutput(long max_kibibytes) {
   const std::string part(1024, 'x');
-  for (long i = 0; i < most_kibibytes; ++i) {
+  for (long i = 0; i < max_kibibytes; ++i) {
     if (write(1, part.data(), part.size()) < 0) return kExitRefused;
   }
   // Gives the daemon time to count.
@@ -177,13 +177,13 @@ int WriteOutput(long most_kibibytes) {
   return 0;
 }
 
-int WriteFile(const char* path, long most_kibibytes) {
+int WriteFile(const char* path, long max_kibibytes) {
   // The write shall fail instead.
   signal(SIGXFSZ, SIG_IGN);
   const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return 1;
   const std::vector<char> part(1024, 'x');
-  for (long i = 0; i < most_kibibytes; ++i) {
+  for (long i = 0; i < max_kibibytes; ++i) {
     if (write(fd, part.data(), part.size()) !=
         static_cast<ssize_t>(part.size())) {
       return kExitRefused;

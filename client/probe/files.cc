@@ -81,7 +81,7 @@ void TryWriting() {
 
 // In /proc/self/mountinfo, the fifth word is the mount point and the sixth its
 // options.
-void LookAtMounts() {
+void InspectMounts() {
   std::vector<std::string> writable;
   std::vector<std::string> with_setuid;
   for (const std::string& line : Lines(ReadAll("/proc/self/mountinfo"))) {
@@ -99,8 +99,8 @@ void LookAtMounts() {
   ReportNames("setuid-mounts", with_setuid);
 }
 
-void LookAtDevices(const std::string& directory,
-                   std::vector<std::string>& found) {
+void InspectDevices(const std::string& directory,
+                    std::vector<std::string>& found) {
   DIR* open_directory = opendir(directory.c_str());
   if (open_directory == nullptr) return;
   while (const dirent* entry = readdir(open_directory)) {
@@ -112,14 +112,14 @@ void LookAtDevices(const std::string& directory,
     }
     if (S_ISCHR(info.st_mode)) found.push_back(name);
     if (S_ISBLK(info.st_mode)) found.push_back("block " + name);
-    if (S_ISDIR(info.st_mode)) LookAtDevices(path, found);
+    if (S_ISDIR(info.st_mode)) InspectDevices(path, found);
   }
   closedir(open_directory);
 }
 
 bool HasEntries(const char* path) { return !Entries(path).empty(); }
 
-void LookAtProc() {
+void InspectProc() {
   ReportThose(
       "proc-readable",
       std::array{"/proc/kcore", "/proc/keys", "/proc/key-users",
@@ -169,12 +169,12 @@ void TryWatching() {
 
 void TryFiles() {
   TryWriting();
-  LookAtMounts();
+  InspectMounts();
   std::vector<std::string> devices;
-  LookAtDevices("/dev", devices);
+  InspectDevices("/dev", devices);
   std::sort(devices.begin(), devices.end());
   ReportNames("device-nodes", devices);
-  LookAtProc();
+  InspectProc();
   TryWatching();
 }
 

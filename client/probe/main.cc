@@ -22,19 +22,19 @@ constexpr char kUsage[] =
     "       sandglass-probe output KIB | file PATH KIB\n";
 
 // The arguments can't exceed these limits.
-constexpr long kMostMebibytes = 2048;
-constexpr long kMostProcesses = 2048;
-constexpr long kMostKibibytes = 512L << 10;
+constexpr long kMaxMebibytes = 2048;
+constexpr long kMaxProcesses = 2048;
+constexpr long kMaxKibibytes = 512L << 10;
 
-long Number(const char* text, long most) {
-  return std::clamp(strtol(text, nullptr, 10), 0L, most);
+long Number(const char* text, long max) {
+  return std::clamp(strtol(text, nullptr, 10), 0L, max);
 }
 
 // Returns false for an unknown word.
-bool Look(const std::string& what) {
+bool Inspect(const std::string& what) {
   const bool all = what == "inside";
   // ORDER: calls last, because one that succeeds changes the process.
-  if (all || what == "self") LookAtSelf();
+  if (all || what == "self") InspectSelf();
   if (all || what == "files") TryFiles();
   if (all || what == "sockets") TrySockets();
   if (all || what == "network") TryNetwork();
@@ -52,14 +52,14 @@ int Act(int argc, char** argv) {
     if (what == "left") return LeaveProcess();
   }
   if (argc == 3) {
-    if (what == "memory") return UseMemory(Number(argv[2], kMostMebibytes));
+    if (what == "memory") return UseMemory(Number(argv[2], kMaxMebibytes));
     if (what == "processes") {
-      return UseProcesses(Number(argv[2], kMostProcesses));
+      return UseProcesses(Number(argv[2], kMaxProcesses));
     }
-    if (what == "output") return WriteOutput(Number(argv[2], kMostKibibytes));
+    if (what == "output") return WriteOutput(Number(argv[2], kMaxKibibytes));
   }
   if (argc == 4 && what == "file") {
-    return WriteFile(argv[2], Number(argv[3], kMostKibibytes));
+    return WriteFile(argv[2], Number(argv[3], kMaxKibibytes));
   }
   return -1;
 }
@@ -76,12 +76,12 @@ int Main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (argc == 3 && what == "leave") LeaveMarks(argv[2]);
   if (argc == 3 && what == "look") {
-    LookForMarks(argv[2]);
+    FindMarks(argv[2]);
     ShowNamespaces();
     ReportDone();
     return 0;
   }
-  if (argc == 2 && Look(what)) {
+  if (argc == 2 && Inspect(what)) {
     ReportDone();
     return 0;
   }

@@ -6,7 +6,7 @@
 namespace sandglass::probe {
 namespace {
 
-constexpr size_t kMostBytes = 200;
+constexpr size_t kMaxBytes = 200;
 int lines = 0;
 
 }  // namespace
@@ -30,7 +30,7 @@ void Report(const char* name, long result, int error) {
 void ReportNames(const char* name, const std::vector<std::string>& found) {
   std::string text;
   for (const std::string& each : found) {
-    if (text.size() + each.size() > kMostBytes) {
+    if (text.size() + each.size() > kMaxBytes) {
       text += ",...";
       break;
     }

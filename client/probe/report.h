@@ -27,7 +27,7 @@ void TryCalls();
 void TrySockets();
 void TryNetwork();
 void TryFiles();
-void LookAtSelf();
+void InspectSelf();
 
 // Prints the inodes of the process's seven namespaces.
 void ShowNamespaces();
@@ -35,15 +35,15 @@ void ShowNamespaces();
 // it has, and stays.
 [[noreturn]] void LeaveMarks(const std::string& mark);
 // Looks for such marks.
-void LookForMarks(const std::string& mark);
+void FindMarks(const std::string& mark);
 
 // These run into one limit each, and return the exit code.
-int UseMemory(long most_mebibytes);
-int UseProcesses(long most);
+int UseMemory(long max_mebibytes);
+int UseProcesses(long max);
 int UseProcessor();
 int UseTime();
-int WriteOutput(long most_kibibytes);
-int WriteFile(const char* path, long most_kibibytes);
+int WriteOutput(long max_kibibytes);
+int WriteFile(const char* path, long max_kibibytes);
 int LeaveProcess();
 
 }  // namespace sandglass::probe

@@ -36,7 +36,7 @@ std::string StatusOf(const std::string& who, const std::string& key) {
   return "?";
 }
 
-void LookAtRights() {
+void InspectRights() {
   for (const char* key : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb",
                           "NoNewPrivs", "Seccomp"}) {
     ReportText(key, StatusOf("self", key));
@@ -61,7 +61,7 @@ void LookAtRights() {
 // enter shows whether it is in one already. This is tried in a child, because
 // the trial restricts the process.
 void CountLandlockLayers() {
-  constexpr int kMost = 16;
+  constexpr int kMax = 16;
   constexpr int kAbsent = 100;
   constexpr int kOther = 101;
   fflush(nullptr);
@@ -73,24 +73,24 @@ void CountLandlockLayers() {
         syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
     if (rules < 0) _exit(kAbsent);
     int entered = 0;
-    while (entered < kMost &&
+    while (entered < kMax &&
            syscall(SYS_landlock_restrict_self, rules, 0) == 0) {
       ++entered;
     }
-    _exit(entered == kMost || errno == E2BIG ? entered : kOther);
+    _exit(entered == kMax || errno == E2BIG ? entered : kOther);
   }
   int status = 0;
   const char* answer = "?";
   if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)) {
     const int code = WEXITSTATUS(status);
-    if (code < kMost) answer = "some";
-    if (code == kMost) answer = "none";
+    if (code < kMax) answer = "some";
+    if (code == kMax) answer = "none";
     if (code == kAbsent) answer = "absent";
   }
   ReportText("landlock-domains", answer);
 }
 
-void LookAtOthers() {
+void InspectOthers() {
   // The pids of this process, its parent, and so on.
   std::vector<std::string> own;
   std::string pid = std::to_string(getpid());
@@ -151,7 +151,7 @@ bool IsOfOwnProc(const std::string& descriptor, const std::string& target) {
          here.st_ino == open_file.st_ino && access(target.c_str(), R_OK) == 0;
 }
 
-void LookAtDescriptors(const char* name, const std::string& who) {
+void InspectDescriptors(const char* name, const std::string& who) {
   std::vector<std::string> found;
   const std::string directory = "/proc/" + who + "/fd";
   const std::string listing = "/proc/" + std::to_string(getpid()) + "/fd";
@@ -193,7 +193,7 @@ bool IsGiven(const std::string& variable) {
          std::string(kGiven).find(" " + name + " ") != std::string::npos;
 }
 
-void LookAtEnvironment() {
+void InspectEnvironment() {
   std::vector<std::string> found;
   for (const std::string& who :
        {std::string("self"), std::to_string(getppid())}) {
@@ -207,7 +207,7 @@ void LookAtEnvironment() {
   ReportNames("host-environment", found);
 }
 
-void LookAtGroupsAndCounts() {
+void InspectGroupsAndCounts() {
   std::vector<std::string> below;
   for (const std::string& line : Lines(ReadAll("/proc/self/cgroup"))) {
     // The only visible part of the tree is the program's part of its own jail.
@@ -226,14 +226,14 @@ void LookAtGroupsAndCounts() {
 
 }  // namespace
 
-void LookAtSelf() {
-  LookAtRights();
+void InspectSelf() {
+  InspectRights();
   CountLandlockLayers();
-  LookAtOthers();
-  LookAtDescriptors("own-descriptors", "self");
-  LookAtDescriptors("starter-descriptors", std::to_string(getppid()));
-  LookAtEnvironment();
-  LookAtGroupsAndCounts();
+  InspectOthers();
+  InspectDescriptors("own-descriptors", "self");
+  InspectDescriptors("starter-descriptors", std::to_string(getppid()));
+  InspectEnvironment();
+  InspectGroupsAndCounts();
 }
 
 void ShowNamespaces() {

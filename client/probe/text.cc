@@ -7,13 +7,13 @@
 namespace sandglass::probe {
 
 std::string ReadAll(const std::string& path) {
-  constexpr size_t kMost = 1 << 20;
+  constexpr size_t kMax = 1 << 20;
   std::string text;
   const int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return text;
   char part[4096];
   ssize_t size = 0;
-  while (text.size() < kMost && (size = read(fd, part, sizeof(part))) > 0) {
+  while (text.size() < kMax && (size = read(fd, part, sizeof(part))) > 0) {
     text.append(part, static_cast<size_t>(size));
   }
   close(fd);

@@ -75,14 +75,14 @@ void ExecSignals::OnSignal(int number) {
   }
   if (first_ == 0) first_ = number;
   ++count_;
-  const int most = terminal_ != nullptr ? 1 : 2;
-  if (count_ > most) {
+  const int max = terminal_ != nullptr ? 1 : 2;
+  if (count_ > max) {
     // The main thread may be stuck in a write that nobody reads.
     if (terminal_ != nullptr) terminal_->Restore();
     _exit(kExitSignalBase + number);
   }
   if (context_ == nullptr) return;
-  if (count_ == most || exec_id_.empty()) {
+  if (count_ == max || exec_id_.empty()) {
     if (count_ == 2 && number == SIGINT && !options_.attached) Stop(SIGKILL);
     context_->TryCancel();
   } else if (options_.attached) {

@@ -58,16 +58,16 @@ CopyEnd Feed(grpc::ClientContext& context, grpc::ClientWriter<Request>& writer,
 }
 
 // Passes the data of a stream of answers to `sink`.
-template <typename Response, typename Take>
+template <typename Response, typename Handle>
 CopyEnd Drain(grpc::ClientContext& context,
-              grpc::ClientReader<Response>& reader, Take take) {
+              grpc::ClientReader<Response>& reader, Handle handle) {
   CopyEnd end;
   Response response;
   while (reader.Read(&response)) {
     // After a cancellation the rest is read and dropped, because Finish needs
     // the stream's end.
     if (!end.local.ok()) continue;
-    end.local = take(response);
+    end.local = handle(response);
     if (!end.local.ok()) context.TryCancel();
   }
   end.call = reader.Finish();

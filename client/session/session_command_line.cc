@@ -80,7 +80,7 @@ class CellFlags {
                  "Also where the time went, and the trace that it was part of");
   }
 
-  absl::StatusOr<SessionOptions> Take() const {
+  absl::StatusOr<SessionOptions> Collect() const {
     RunOptions options = options_;
     options.session_id = ValueOf(id_).value_or("");
     options.file = ValueOf(file_);
@@ -94,8 +94,8 @@ class CellFlags {
     absl::StatusOr<Pairs> labels = PairsOf(labels_);
     if (!labels.ok()) return labels.status();
     options.labels = *std::move(labels);
-    absl::Status status = TakeTimeSpan(timeout_, options.limits.timeout);
-    status.Update(TakeTimeSpan(cpu_time_, options.limits.cpu_time));
+    absl::Status status = ParseTimeSpanFlag(timeout_, options.limits.timeout);
+    status.Update(ParseTimeSpanFlag(cpu_time_, options.limits.cpu_time));
     status.Update(CheckTogether(options));
     if (!status.ok()) return status;
     return SessionRunOptions{std::move(options)};
@@ -150,7 +150,7 @@ class CreateFlags {
         "nothing.\n");
   }
 
-  absl::StatusOr<SessionOptions> Take() const {
+  absl::StatusOr<SessionOptions> Collect() const {
     SessionCreateOptions options = options_;
     options.language = ValueOf(language_).value_or("");
     options.profile = ValueOf(profile_).value_or("");
@@ -162,9 +162,9 @@ class CreateFlags {
     options.labels = *std::move(labels);
     options.libraries = libraries_->results();
     options.lock_file = ValueOf(lock_);
-    absl::Status status = limits_.Take(options.limits);
-    status.Update(TakeTimeSpan(idle_timeout_, options.idle_timeout));
-    status.Update(TakeTimeSpan(max_age_, options.max_age));
+    absl::Status status = limits_.Collect(options.limits);
+    status.Update(ParseTimeSpanFlag(idle_timeout_, options.idle_timeout));
+    status.Update(ParseTimeSpanFlag(max_age_, options.max_age));
     if (!status.ok()) return status;
     if (options.get && options.labels.empty()) {
       return Wrong("--get needs a --label to look for");
@@ -251,7 +251,7 @@ std::string SessionCommandLine::Path() const {
   return "session ";
 }
 
-absl::StatusOr<SessionOptions> SessionCommandLine::Take(
+absl::StatusOr<SessionOptions> SessionCommandLine::Collect(
     std::optional<std::vector<std::string>> words) {
   std::vector<std::string> names;
   for (const Command& command : commands_) {
@@ -277,7 +277,7 @@ CLI::App& SessionCommandLine::Add(const std::string& name,
 void SessionCommandLine::AddCreate() {
   CLI::App& app = Add("create", "Make a session and print its id");
   const auto flags = std::make_shared<CreateFlags>(app);
-  commands_.back().take = [flags] { return flags->Take(); };
+  commands_.back().take = [flags] { return flags->Collect(); };
 }
 
 void SessionCommandLine::AddList() {
@@ -323,7 +323,7 @@ void SessionCommandLine::AddRun() {
       "and their paths printed.\nCtrl-C interrupts the code.\n",
       kExamples, "\n", ExitCodeHelp()));
   const auto flags = std::make_shared<CellFlags>(app);
-  commands_.back().take = [flags] { return flags->Take(); };
+  commands_.back().take = [flags] { return flags->Collect(); };
 }
 
 void SessionCommandLine::AddUpdate() {
@@ -338,8 +338,8 @@ void SessionCommandLine::AddUpdate() {
   commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
     SessionUpdateOptions taken;
     taken.session_id = ValueOf(id).value_or("");
-    absl::Status status = TakeTimeSpan(idle_timeout, taken.idle_timeout);
-    status.Update(TakeTimeSpan(max_age, taken.max_age));
+    absl::Status status = ParseTimeSpanFlag(idle_timeout, taken.idle_timeout);
+    status.Update(ParseTimeSpanFlag(max_age, taken.max_age));
     absl::StatusOr<Pairs> pairs = PairsOf(labels);
     status.Update(pairs.status());
     if (!status.ok()) return status;

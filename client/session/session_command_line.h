@@ -31,7 +31,7 @@ class SessionCommandLine {
   // example, "session run ".
   std::string Path() const;
   // `words` are the arguments after "--", if there was one.
-  absl::StatusOr<SessionOptions> Take(
+  absl::StatusOr<SessionOptions> Collect(
       std::optional<std::vector<std::string>> words);
 
  private:

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kSessionsPerPage = 1000;
 // Keeps a daemon that pages without end from filling our memory.
-constexpr int kMostSessionPages = 1000;
+constexpr int kMaxSessionPages = 1000;
 using SessionStub = v1::SessionService::Stub;
 
 absl::StatusOr<v1::CreateSessionRequest> BuildRequest(
@@ -102,7 +102,7 @@ grpc::Status CollectSessions(const Daemon& daemon,
                              v1::ListSessionsRequest request,
                              v1::ListSessionsResponse& sessions) {
   request.set_page_size(kSessionsPerPage);
-  for (int i = 0; i < kMostSessionPages; ++i) {
+  for (int i = 0; i < kMaxSessionPages; ++i) {
     grpc::ClientContext context;
     SetQuickDeadline(context);
     v1::ListSessionsResponse page;

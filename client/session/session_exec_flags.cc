@@ -55,15 +55,15 @@ struct CommandFlags {
                          "what it started, which lives on without you",
                          "EXEC")) {}
 
-  absl::Status Take(SessionExecOptions& options) const {
+  absl::Status Collect(SessionExecOptions& options) const {
     options.session_id = ValueOf(id).value_or("");
     options.directory = ValueOf(cwd).value_or("");
     options.exec_id = ValueOf(exec_id).value_or("");
     absl::StatusOr<Pairs> pairs = PairsOf(env);
     if (!pairs.ok()) return pairs.status();
     options.env = *std::move(pairs);
-    absl::Status status = TakeTimeSpan(timeout, options.limits.timeout);
-    status.Update(TakeTimeSpan(cpu_time, options.limits.cpu_time));
+    absl::Status status = ParseTimeSpanFlag(timeout, options.limits.timeout);
+    status.Update(ParseTimeSpanFlag(cpu_time, options.limits.cpu_time));
     return status;
   }
 
@@ -96,7 +96,7 @@ void SessionCommandLine::AddExec() {
   commands_.back().has_words = true;
   commands_.back().take = [=, this]() -> absl::StatusOr<SessionOptions> {
     SessionExecOptions taken = *options;
-    const absl::Status status = flags->Take(taken);
+    const absl::Status status = flags->Collect(taken);
     if (!status.ok()) return status;
     taken.command = ValueOf(command).value_or("");
     taken.argv = words_;
@@ -124,7 +124,7 @@ void SessionCommandLine::AddShell() {
     taken.shell = true;
     taken.terminal = true;
     taken.interactive = true;
-    const absl::Status status = flags->Take(taken);
+    const absl::Status status = flags->Collect(taken);
     if (!status.ok()) return status;
     taken.command = ValueOf(command).value_or("");
     taken.argv = words_;
@@ -188,7 +188,7 @@ void SessionCommandLine::AddStop() {
       }
       taken.signal = *number;
     }
-    const absl::Status status = TakeTimeSpan(grace, taken.grace);
+    const absl::Status status = ParseTimeSpanFlag(grace, taken.grace);
     if (!status.ok()) return status;
     return taken;
   };
@@ -212,11 +212,11 @@ void SessionCommandLine::AddFork() {
     SessionForkOptions taken = *options;
     taken.session_id = ValueOf(id).value_or("");
     std::optional<uint32_t> number;
-    absl::Status status = TakeCount(count, number);
+    absl::Status status = ParseCountFlag(count, number);
     taken.count = number.value_or(1);
-    status.Update(limits->Take(taken.limits));
-    status.Update(TakeTimeSpan(idle_timeout, taken.idle_timeout));
-    status.Update(TakeTimeSpan(max_age, taken.max_age));
+    status.Update(limits->Collect(taken.limits));
+    status.Update(ParseTimeSpanFlag(idle_timeout, taken.idle_timeout));
+    status.Update(ParseTimeSpanFlag(max_age, taken.max_age));
     absl::StatusOr<Pairs> pairs = PairsOf(env);
     status.Update(pairs.status());
     absl::StatusOr<Pairs> marks = PairsOf(labels);
@@ -225,9 +225,9 @@ void SessionCommandLine::AddFork() {
     taken.env = *std::move(pairs);
     if (!marks->empty()) taken.labels = *std::move(marks);
     // The daemon has its own bound; this one avoids a large message in vain.
-    constexpr uint32_t kMostChildren = 64;
-    if (taken.count > kMostChildren) {
-      return Wrong(absl::StrCat("-n ", taken.count, ": at most ", kMostChildren,
+    constexpr uint32_t kMaxChildren = 64;
+    if (taken.count > kMaxChildren) {
+      return Wrong(absl::StrCat("-n ", taken.count, ": at most ", kMaxChildren,
                                 " at a time"));
     }
     return taken;

@@ -29,7 +29,7 @@ using FileStub = v1::FileService::Stub;
 
 constexpr int kNamesPerPage = 10000;
 // Keeps a session that has names without end from filling our memory.
-constexpr int kMostNamePages = 100;
+constexpr int kMaxNamePages = 100;
 
 // The kind and the permission bits in the form of ls: "-rw-r--r--".
 std::string ModeText(const v1::FileInfo& info) {
@@ -56,7 +56,7 @@ grpc::Status CollectNames(const Daemon& daemon, const SessionLsOptions& options,
   request.set_session_id(options.session_id);
   request.set_path(options.path);
   request.set_page_size(kNamesPerPage);
-  for (int i = 0; i < kMostNamePages; ++i) {
+  for (int i = 0; i < kMaxNamePages; ++i) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
     v1::ListDirectoryResponse page;

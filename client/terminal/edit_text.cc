@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kTerminal[] = "/dev/tty";
-constexpr size_t kMostText = size_t{1} << 20;
+constexpr size_t kMaxText = size_t{1} << 20;
 constexpr absl::Duration kPoll = absl::Milliseconds(50);
 constexpr absl::Duration kGrace = absl::Seconds(2);
 
@@ -170,7 +170,7 @@ absl::StatusOr<std::string> EditText(const std::string& text,
   if (absl::Status edited = Edit(path, interrupts); !edited.ok()) {
     return edited;
   }
-  absl::StatusOr<FileContent> content = ReadInput(path, kMostText);
+  absl::StatusOr<FileContent> content = ReadInput(path, kMaxText);
   if (!content.ok()) return content.status();
   return std::move(content->bytes);
 }

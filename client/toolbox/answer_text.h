@@ -41,7 +41,7 @@ class AnswerText {
   void Add(absl::string_view label, absl::string_view text);
   void Add(absl::string_view label, OutputCapture output);
   // Adds a line at the end that is never cut.
-  void Note(std::string line) { notes_.push_back(std::move(line)); }
+  void AddNote(std::string line) { notes_.push_back(std::move(line)); }
 
   bool empty() const { return parts_.empty(); }
   // Whether everything fits into `room` bytes.

@@ -64,7 +64,7 @@ ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
   answer.is_error = run.outcome() != v1::OUTCOME_OK;
   AnswerText text(VerdictWords(run));
   text.Add("", std::move(output));
-  if (text.empty()) text.Note("(no output)");
+  if (text.empty()) text.AddNote("(no output)");
   AddNotes(run, text);
   answer.text = BoundedText(text, daemon, bounds, sandbox_id, exec_id, cancel);
   return answer;

@@ -19,7 +19,7 @@ void LineWindow::Feed(absl::string_view bytes) {
     const absl::string_view part = bytes.substr(0, whole ? end + 1 : end);
     bytes.remove_prefix(part.size());
     line_begun_ = true;
-    if (!full_ && line_ >= first_) Take(part);
+    if (!full_ && line_ >= first_) Append(part);
     if (whole) EndLine();
   }
 }
@@ -28,7 +28,7 @@ void LineWindow::Finish() {
   if (line_begun_) EndLine();
 }
 
-void LineWindow::Take(absl::string_view bytes) {
+void LineWindow::Append(absl::string_view bytes) {
   // A line that doesn't fit isn't kept to its end; one byte more than there is
   // room for is enough to notice that.
   const size_t fits = std::min(bytes.size(), room_ + 1 - pending_.size());

@@ -35,7 +35,7 @@ class LineWindow {
 
  private:
   // Adds a line, or the part of one that has arrived.
-  void Take(absl::string_view bytes);
+  void Append(absl::string_view bytes);
   void EndLine();
 
   const uint64_t first_;

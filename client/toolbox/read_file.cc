@@ -21,7 +21,7 @@ namespace {
 // Reserved for the line about the rest.
 constexpr size_t kFooterBytes = 400;
 // How far lines after the shown ones are counted.
-constexpr uint64_t kMostCountedBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxCountedBytes = uint64_t{64} << 20;
 // A binary file usually has a NUL within this many bytes.
 constexpr size_t kLookedAtBytes = 8 << 10;
 
@@ -71,7 +71,7 @@ class Reader {
 
   void Size(uint64_t size) { size_ = size; }
   // Returns false when no more is needed.
-  bool Take(absl::string_view bytes) {
+  bool Append(absl::string_view bytes) {
     if (read_ == 0) {
       image_ = ImageTypeOf(bytes);
       if (image_.empty()) binary_ = BinaryKindOf(bytes);
@@ -84,7 +84,7 @@ class Reader {
       return true;
     }
     window_.Feed(bytes);
-    stopped_ = window_.full() && read_ >= kMostCountedBytes;
+    stopped_ = window_.full() && read_ >= kMaxCountedBytes;
     return !stopped_;
   }
 
@@ -171,7 +171,7 @@ ToolAnswer Toolbox::ReadFile(const std::string& sandbox_id,
     if (response.has_info()) reader.Size(response.info().size());
     // The rest is read and dropped, because Finish needs the stream's end.
     if (!wanted || response.data().empty()) continue;
-    wanted = reader.Take(response.data());
+    wanted = reader.Append(response.data());
     if (!wanted) context.TryCancel();
   }
   const grpc::Status status = stream->Finish();

@@ -86,14 +86,14 @@ std::string FindingWords(const v1::Finding& finding) {
 
 void AddFindings(const v1::RunCodeResponse& run, AnswerText& text) {
   for (const v1::Finding& finding : run.findings()) {
-    text.Note(FindingWords(finding));
+    text.AddNote(FindingWords(finding));
   }
   if (run.findings_dropped() > 0) {
-    text.Note(absl::StrCat(run.findings_dropped(), " more findings"));
+    text.AddNote(absl::StrCat(run.findings_dropped(), " more findings"));
   }
   if (!run.has_approval()) return;
   const std::string id = VisibleText(run.approval().approval_id());
-  text.Note(absl::StrCat(
+  text.AddNote(absl::StrCat(
       "It waits for a person's approval: sandglass approvals approve ", id,
       ". Nothing ran. Once that is given, the same call with approval id ", id,
       " runs it; until then do something else, or tell the user."));
@@ -101,14 +101,14 @@ void AddFindings(const v1::RunCodeResponse& run, AnswerText& text) {
 
 void AddNetwork(const v1::NetworkUse& network, AnswerText& text) {
   for (const v1::NetworkRefusal& refusal : network.refusals()) {
-    text.Note(VisibleText(absl::StrCat("network: ", refusal.target(),
-                                       " was refused: ", refusal.reason())));
+    text.AddNote(VisibleText(absl::StrCat("network: ", refusal.target(),
+                                          " was refused: ", refusal.reason())));
   }
 }
 
 void AddLibraries(const v1::LibrariesUsed& used, AnswerText& text) {
   if (!used.installed()) return;
-  text.Note(VisibleText(
+  text.AddNote(VisibleText(
       absl::StrCat("installed: ", absl::StrJoin(used.libraries(), " "), " (",
                    FormatTimeSpan(FromProto(used.wait())), ")")));
 }
@@ -129,9 +129,8 @@ const std::string* BestText(const v1::RichResult& result) {
 }
 
 // Says whether the image is part of the answer.
-std::string TakeImage(std::string type, const std::string& bytes,
-                      const ToolBounds& bounds,
-                      std::vector<ToolImage>& images) {
+std::string AddImage(std::string type, const std::string& bytes,
+                     const ToolBounds& bounds, std::vector<ToolImage>& images) {
   const std::string size = FormatByteSize(bytes.size());
   const std::string what = absl::StrCat(VisibleText(type), ", ", size);
   if (bytes.size() > bounds.image_bytes) {
@@ -156,7 +155,7 @@ std::string ResultText(const v1::RichResult& result, const ToolBounds& bounds,
     absl::StrAppend(
         &text, "[",
         IsShownImage(data.mime_type())
-            ? TakeImage(data.mime_type(), data.data(), bounds, images)
+            ? AddImage(data.mime_type(), data.data(), bounds, images)
             : absl::StrCat(VisibleText(data.mime_type()), ", ",
                            FormatByteSize(data.data().size()), ", not shown"),
         "]\n");
@@ -214,22 +213,22 @@ void AddNotes(const v1::RunCodeResponse& run, AnswerText& text) {
   told.set_results_dropped(run.results_dropped());
   told.set_results_dropped_bytes(run.results_dropped_bytes());
   for (const std::string& line : LossLines(told)) {
-    text.Note(std::string(absl::StripPrefix(line, kOurName)));
+    text.AddNote(std::string(absl::StripPrefix(line, kOurName)));
   }
   for (const std::string& line : NoteLines(told)) {
-    text.Note(std::string(absl::StripPrefix(line, kOurName)));
+    text.AddNote(std::string(absl::StripPrefix(line, kOurName)));
   }
   AddFindings(run, text);
   if (run.has_network()) AddNetwork(run.network(), text);
   if (run.has_libraries()) AddLibraries(run.libraries(), text);
   for (const v1::Redaction& redaction : run.redactions()) {
-    text.Note(
+    text.AddNote(
         VisibleText(absl::StrCat("redacted in the output: ", redaction.name(),
                                  ", ", redaction.count(), " times")));
   }
   if (!run.session().files_not_saved().empty()) {
-    text.Note(absl::StrCat("the sandbox's files could not be saved: ",
-                           VisibleText(run.session().files_not_saved())));
+    text.AddNote(absl::StrCat("the sandbox's files could not be saved: ",
+                              VisibleText(run.session().files_not_saved())));
   }
 }
 
@@ -262,7 +261,7 @@ void AddFiles(const v1::RunCodeResponse& run, const ToolBounds& bounds,
     absl::StrAppend(&names,
                     type.empty()
                         ? FormatByteSize(file.size())
-                        : TakeImage(type, file.content(), bounds, images),
+                        : AddImage(type, file.content(), bounds, images),
                     "\n");
   }
   text.Add("files", names);

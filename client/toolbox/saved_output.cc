@@ -14,7 +14,7 @@ namespace sandglass::client {
 namespace {
 
 constexpr char kDirectory[] = "/workspace/.sandglass/outputs/";
-constexpr uint64_t kMostBytes = 16 << 20;
+constexpr uint64_t kMaxBytes = 16 << 20;
 
 using Stub = v1::FileService::Stub;
 
@@ -32,11 +32,11 @@ std::string FileName(absl::string_view name) {
 std::vector<v1::FileInfo> Earlier(const Daemon& daemon,
                                   const std::string& sandbox_id,
                                   CallCancel& cancel) {
-  constexpr int kMostFiles = 10'000;
+  constexpr int kMaxFiles = 10'000;
   v1::ListDirectoryRequest request;
   request.set_session_id(sandbox_id);
   request.set_path(kDirectory);
-  request.set_page_size(kMostFiles);
+  request.set_page_size(kMaxFiles);
   v1::ListDirectoryResponse response;
   MakeCancellableCall(*daemon.files, &Stub::ListDirectory, request, response,
                       cancel, kToolPatience);
@@ -56,7 +56,7 @@ void MakeRoom(const Daemon& daemon, const std::string& sandbox_id,
   const std::vector<v1::FileInfo> files = Earlier(daemon, sandbox_id, cancel);
   for (const v1::FileInfo& file : files) bytes += file.size();
   for (const v1::FileInfo& file : files) {
-    if (bytes <= kMostBytes) return;
+    if (bytes <= kMaxBytes) return;
     v1::RemoveFileRequest request;
     request.set_session_id(sandbox_id);
     request.set_path(absl::StrCat(kDirectory, file.path()));

@@ -138,8 +138,9 @@ ToolAnswer Toolbox::ListLanguages(CallCancel& cancel) const {
   text.Add("", lines);
   for (const v1::ProfileInfo& profile : info.profiles()) {
     if (profile.name() != "default") continue;
-    text.Note(absl::StrCat("limits of a run: ", LimitsText(profile.limits())));
-    text.Note(absl::StrCat("network: ", NetworkWords(profile)));
+    text.AddNote(
+        absl::StrCat("limits of a run: ", LimitsText(profile.limits())));
+    text.AddNote(absl::StrCat("network: ", NetworkWords(profile)));
   }
   ToolAnswer answer;
   answer.text = text.Render(bounds_.text_bytes, "");

@@ -55,8 +55,8 @@ v1::RunCodeRequest RunRequestOf(const CodeCall& call) {
   return request;
 }
 
-void Take(v1::StreamRunCodeResponse& event, const ToolProgress& progress,
-          RunEnd& end) {
+void HandleEvent(v1::StreamRunCodeResponse& event, const ToolProgress& progress,
+                 RunEnd& end) {
   if (event.has_chunk()) {
     const v1::OutputChunk& chunk = event.chunk();
     (chunk.stream() == v1::OUTPUT_STREAM_STDERR ? end.err : end.out)
@@ -83,7 +83,7 @@ RunEnd Stream(const Daemon& daemon, const CodeCall& call, CallCancel& cancel,
   *request.mutable_run() = RunRequestOf(call);
   const auto reader = daemon.stub->StreamRunCode(&context, request);
   v1::StreamRunCodeResponse event;
-  while (reader->Read(&event)) Take(event, progress, end);
+  while (reader->Read(&event)) HandleEvent(event, progress, end);
   end.status = reader->Finish();
   return end;
 }
@@ -113,10 +113,10 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
   AddFiles(run, bounds, text, answer.images);
   const bool ran = run.outcome() != v1::OUTCOME_NEEDS_APPROVAL &&
                    run.outcome() != v1::OUTCOME_DENIED;
-  if (text.empty() && ran) text.Note("(no output)");
+  if (text.empty() && ran) text.AddNote("(no output)");
   AddNotes(run, text);
   if (!call.sandbox_id.empty() && LacksLibrary(run)) {
-    text.Note(bounds.missing_library);
+    text.AddNote(bounds.missing_library);
   }
   answer.text =
       BoundedText(text, daemon, bounds, call.sandbox_id, run.run_id(), cancel);

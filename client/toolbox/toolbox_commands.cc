@@ -62,15 +62,16 @@ ToolAnswer SnapshotAnswer(const v1::ExecSnapshot& snapshot,
   const uint64_t lost =
       snapshot.gap().stdout_bytes() + snapshot.gap().stderr_bytes();
   if (lost > 0) {
-    text.Note(absl::StrCat(lost, " bytes before this were no longer kept"));
+    text.AddNote(absl::StrCat(lost, " bytes before this were no longer kept"));
   }
   text.Add("", output);
-  if (text.empty()) text.Note("(no new output)");
+  if (text.empty()) text.AddNote("(no new output)");
   if (ended) AddNotes(run, text);
   if (!snapshot.complete()) {
-    text.Note(absl::StrCat(ended ? "There is more output" : "It still runs",
-                           ": read_output with command id ", id, " and from ",
-                           snapshot.next_sequence(), " goes on."));
+    text.AddNote(absl::StrCat(ended ? "There is more output" : "It still runs",
+                              ": read_output with command id ", id,
+                              " and from ", snapshot.next_sequence(),
+                              " goes on."));
   }
   answer.text = BoundedText(
       text, daemon, bounds, sandbox_id,
@@ -154,7 +155,7 @@ ToolAnswer Toolbox::StopCommand(const std::string& sandbox_id,
   AnswerText text(absl::StrCat("command ", VisibleText(command_id),
                                " has ended: ", VerdictWords(run)));
   AddNotes(run, text);
-  text.Note("read_output still has its output.");
+  text.AddNote("read_output still has its output.");
   ToolAnswer answer;
   answer.text = text.Render(bounds_.text_bytes, "");
   return answer;

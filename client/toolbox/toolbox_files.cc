@@ -8,9 +8,9 @@
 namespace sandglass::client {
 namespace {
 
-constexpr uint64_t kMostEntries = 500;
+constexpr uint64_t kMaxEntries = 500;
 // The most entries that are counted without being shown.
-constexpr uint64_t kMostCounted = 100'000;
+constexpr uint64_t kMaxCounted = 100'000;
 
 absl::Status CheckPath(const std::string& sandbox_id, const std::string& path) {
   absl::Status status = CheckUtf8("the sandbox's id", sandbox_id);
@@ -146,20 +146,20 @@ ToolAnswer Toolbox::ListFiles(const std::string& sandbox_id,
         cancel, kToolPatience);
     if (!status.ok()) return CallErrorAnswer(status, daemon_, bounds_, cancel);
     for (const v1::FileInfo& entry : page.entries()) {
-      if (entries++ < kMostEntries) {
+      if (entries++ < kMaxEntries) {
         absl::StrAppend(&lines, EntryLine(entry), "\n");
       }
     }
-  } while (!page.next_page_token().empty() && entries < kMostCounted);
+  } while (!page.next_page_token().empty() && entries < kMaxCounted);
   const bool more = !page.next_page_token().empty();
   AnswerText text(absl::StrCat(
       VisibleText(path.empty() ? "/workspace" : path), ": ",
       more ? "more than " : "",
       entries == 1 ? "1 entry" : absl::StrCat(entries, " entries")));
   text.Add("", lines);
-  if (entries > kMostEntries) {
-    text.Note(absl::StrCat("the first ", kMostEntries, " of ",
-                           more ? "more than " : "", entries, " entries"));
+  if (entries > kMaxEntries) {
+    text.AddNote(absl::StrCat("the first ", kMaxEntries, " of ",
+                              more ? "more than " : "", entries, " entries"));
   }
   ToolAnswer answer;
   answer.text = text.Render(bounds_.text_bytes, "list a directory below it");

@@ -22,13 +22,13 @@ constexpr absl::string_view kLineEnd = "\"}";
 constexpr size_t kHashPartBytes =
     kHashKey.size() + kAuditHashDigits + kLineEnd.size();
 constexpr absl::string_view kEventKey = "\"event\":\"";
-constexpr size_t kMostEventBytes = 32;
+constexpr size_t kMaxEventBytes = 32;
 // The zeros stand for any digit.
 constexpr absl::string_view kTimeForm = "0000-00-00T00:00:00.000000Z";
 constexpr absl::string_view kNamePrefix = "audit-";
 constexpr absl::string_view kNameSuffix = ".jsonl";
 // Leaves room for counting on.
-constexpr uint64_t kMostSeq = std::numeric_limits<int64_t>::max();
+constexpr uint64_t kMaxSeq = std::numeric_limits<int64_t>::max();
 
 bool IsHash(absl::string_view text) {
   return text.size() == kAuditHashDigits &&
@@ -47,7 +47,7 @@ bool IsTime(absl::string_view text) {
 }
 
 bool IsEvent(absl::string_view text) {
-  return !text.empty() && text.size() <= kMostEventBytes &&
+  return !text.empty() && text.size() <= kMaxEventBytes &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return absl::ascii_islower(c) || c == '_'; });
 }
@@ -56,7 +56,7 @@ bool IsEvent(absl::string_view text) {
 std::optional<uint64_t> ReadNumber(absl::string_view text) {
   uint64_t number = 0;
   if (text.empty() || !absl::ascii_isdigit(text[0]) ||
-      !absl::SimpleAtoi(text, &number) || number > kMostSeq ||
+      !absl::SimpleAtoi(text, &number) || number > kMaxSeq ||
       absl::StrCat(number) != text) {
     return std::nullopt;
   }
@@ -65,8 +65,8 @@ std::optional<uint64_t> ReadNumber(absl::string_view text) {
 
 // Removes what comes before `end` from `text`, and `end` too; false when `end`
 // isn't there.
-bool TakeUntil(absl::string_view end, absl::string_view& text,
-               absl::string_view& taken) {
+bool ConsumeUntil(absl::string_view end, absl::string_view& text,
+                  absl::string_view& taken) {
   const size_t at = text.find(end);
   if (at == absl::string_view::npos) return false;
   taken = text.substr(0, at);
@@ -171,9 +171,9 @@ std::optional<AuditLine> ReadAuditLine(absl::string_view line) {
   parts.hash = end;
   absl::string_view seq;
   if (!absl::ConsumePrefix(&rest, "{\"seq\":") ||
-      !TakeUntil(",\"time\":\"", rest, seq) ||
-      !TakeUntil("\",\"prev\":\"", rest, parts.time) ||
-      !TakeUntil("\",", rest, parts.prev) || !IsTime(parts.time) ||
+      !ConsumeUntil(",\"time\":\"", rest, seq) ||
+      !ConsumeUntil("\",\"prev\":\"", rest, parts.time) ||
+      !ConsumeUntil("\",", rest, parts.prev) || !IsTime(parts.time) ||
       !IsHash(parts.prev)) {
     return std::nullopt;
   }
@@ -182,7 +182,7 @@ std::optional<AuditLine> ReadAuditLine(absl::string_view line) {
   parts.seq = *number;
   parts.body = rest;
   if (!absl::ConsumePrefix(&rest, kEventKey) ||
-      !TakeUntil("\"", rest, parts.event) || !IsEvent(parts.event) ||
+      !ConsumeUntil("\"", rest, parts.event) || !IsEvent(parts.event) ||
       (!rest.empty() && rest[0] != ',')) {
     return std::nullopt;
   }
@@ -210,7 +210,7 @@ std::optional<uint64_t> ParseAuditFileName(absl::string_view name) {
       !absl::ConsumeSuffix(&digits, kNameSuffix) || digits.empty() ||
       !std::all_of(digits.begin(), digits.end(),
                    [](char c) { return absl::ascii_isdigit(c); }) ||
-      !absl::SimpleAtoi(digits, &seq) || seq == 0 || seq > kMostSeq ||
+      !absl::SimpleAtoi(digits, &seq) || seq == 0 || seq > kMaxSeq ||
       AuditFileName(seq) != name) {
     return std::nullopt;
   }

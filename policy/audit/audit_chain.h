@@ -26,7 +26,7 @@ namespace sandglass::policy {
 
 inline constexpr size_t kAuditHashDigits = 64;
 // The longest line that is written or read, in bytes, including its newline.
-inline constexpr size_t kMostAuditLineBytes = size_t{4} << 20;
+inline constexpr size_t kMaxAuditLineBytes = size_t{4} << 20;
 
 // Identifies the last line of a log; seq is 0 and the hash zeros for a log
 // without lines.

@@ -12,10 +12,10 @@ using Kind = AuditFinding::Kind;
 
 // A crash leaves at most one line, and a second crash right after it a part of
 // another.
-constexpr size_t kMostTornBytes = 2 * kMostAuditLineBytes;
+constexpr size_t kMaxTornBytes = 2 * kMaxAuditLineBytes;
 // In a file that was made to have more gaps, we only say "inserted" where it
 // should be "moved".
-constexpr size_t kMostGaps = 100'000;
+constexpr size_t kMaxGaps = 100'000;
 
 absl::string_view BaseName(absl::string_view path) {
   const size_t slash = path.rfind('/');
@@ -23,7 +23,7 @@ absl::string_view BaseName(absl::string_view path) {
 }
 
 // Returns true if `seq` was missing, and removes it from `missing`.
-bool TakeMissing(uint64_t seq, std::map<uint64_t, uint64_t>& missing) {
+bool RemoveMissing(uint64_t seq, std::map<uint64_t, uint64_t>& missing) {
   auto gap = missing.upper_bound(seq);
   if (gap == missing.begin()) return false;
   --gap;
@@ -53,11 +53,11 @@ void AuditVerifier::Add(absl::string_view bytes) {
   while (!bytes.empty()) {
     const size_t newline = bytes.find('\n');
     const absl::string_view piece = bytes.substr(0, newline);
-    if (!too_long_ && partial_.size() + piece.size() >= kMostAuditLineBytes) {
+    if (!too_long_ && partial_.size() + piece.size() >= kMaxAuditLineBytes) {
       too_long_ = true;
       CondemnFragments();
-      SayAt(Kind::kTampering, file_, line_ + 1,
-            "is longer than any line of an audit log");
+      AddFindingAt(Kind::kTampering, file_, line_ + 1,
+                   "is longer than any line of an audit log");
       partial_.clear();
     }
     if (newline == absl::string_view::npos) {
@@ -69,41 +69,42 @@ void AuditVerifier::Add(absl::string_view bytes) {
       too_long_ = false;
       ++line_;
     } else if (partial_.empty()) {
-      TakeLine(piece, End::kNewline);
+      CheckLine(piece, End::kNewline);
     } else {
       partial_.append(piece.data(), piece.size());
-      TakeLine(std::exchange(partial_, std::string()), End::kNewline);
+      CheckLine(std::exchange(partial_, std::string()), End::kNewline);
     }
   }
 }
 
 void AuditVerifier::EndFile() {
   if (!partial_.empty()) {
-    TakeLine(std::exchange(partial_, std::string()), End::kNone);
+    CheckLine(std::exchange(partial_, std::string()), End::kNone);
   }
   too_long_ = false;
   CondemnFragments();
 }
 
-void AuditVerifier::TakeLine(absl::string_view line, End end) {
+void AuditVerifier::CheckLine(absl::string_view line, End end) {
   ++line_;
   const std::optional<AuditLine> parts = ReadAuditLine(line);
   if (parts) {
-    TakeWhole(line, *parts);
-    if (end == End::kNone) Say(Kind::kNote, "has no newline at its end");
+    CheckWholeLine(line, *parts);
+    if (end == End::kNone) AddFinding(Kind::kNote, "has no newline at its end");
   } else if (end == End::kNewline) {
-    TakeFragment(line);
+    CheckFragment(line);
   } else {
     CondemnFragments();
-    Say(Kind::kTampering,
+    AddFinding(
+        Kind::kTampering,
         "the file ends within this line, which is cut off (a daemon that is "
         "writing right now ends it in a moment; one that crashed does when it "
         "starts again)");
   }
 }
 
-void AuditVerifier::TakeFragment(absl::string_view line) {
-  if (torn_.size() + line.size() > kMostTornBytes) CondemnFragments();
+void AuditVerifier::CheckFragment(absl::string_view line) {
+  if (torn_.size() + line.size() > kMaxTornBytes) CondemnFragments();
   if (!torn_lines_.empty()) torn_.push_back('\n');
   torn_.append(line.data(), line.size());
   torn_lines_.push_back(line_);
@@ -111,8 +112,8 @@ void AuditVerifier::TakeFragment(absl::string_view line) {
 
 void AuditVerifier::CondemnFragments() {
   for (const uint64_t line : torn_lines_) {
-    SayAt(Kind::kTampering, file_, line,
-          "is no line of an audit log: altered, inserted or cut off");
+    AddFindingAt(Kind::kTampering, file_, line,
+                 "is no line of an audit log: altered, inserted or cut off");
   }
   torn_lines_.clear();
   torn_.clear();
@@ -129,13 +130,15 @@ bool AuditVerifier::IsRecovery(const AuditLine& parts) const {
          (parts.body.size() == body.size() || parts.body[body.size()] == ',');
 }
 
-void AuditVerifier::TakeWhole(absl::string_view line, const AuditLine& parts) {
+void AuditVerifier::CheckWholeLine(absl::string_view line,
+                                   const AuditLine& parts) {
   const std::string hash = HashOfAuditLine(line);
   const bool intact = hash == parts.hash;
   if (intact && IsRecovery(parts)) {
-    SayAt(Kind::kNote, file_, torn_lines_.front(),
-          absl::StrCat("is what a crash left of a line (", torn_.size(),
-                       " bytes); line ", parts.seq, " of the log says so"));
+    AddFindingAt(
+        Kind::kNote, file_, torn_lines_.front(),
+        absl::StrCat("is what a crash left of a line (", torn_.size(),
+                     " bytes); line ", parts.seq, " of the log says so"));
     torn_lines_.clear();
     torn_.clear();
   }
@@ -144,7 +147,8 @@ void AuditVerifier::TakeWhole(absl::string_view line, const AuditLine& parts) {
   if (first_of_file_) CheckFirstOfFile(parts);
   first_of_file_ = false;
   if (!intact) {
-    Say(Kind::kTampering,
+    AddFinding(
+        Kind::kTampering,
         absl::StrCat("line ", parts.seq,
                      " of the log was altered: the hash of its bytes is ", hash,
                      ", not ", parts.hash));
@@ -167,9 +171,9 @@ void AuditVerifier::TakeWhole(absl::string_view line, const AuditLine& parts) {
 void AuditVerifier::CheckFirstOfFile(const AuditLine& parts) {
   const std::optional<uint64_t> named = ParseAuditFileName(BaseName(file_));
   if (named && *named != parts.seq) {
-    Say(Kind::kTampering,
-        absl::StrCat("by its name the file begins with line ", *named,
-                     " of the log; it begins with ", parts.seq));
+    AddFinding(Kind::kTampering,
+               absl::StrCat("by its name the file begins with line ", *named,
+                            " of the log; it begins with ", parts.seq));
   }
 }
 
@@ -177,35 +181,38 @@ bool AuditVerifier::CheckPlace(const AuditLine& parts) {
   const AuditHead& head = report_.head;
   if (report_.first_seq == 0) {
     if (parts.seq > 1) {
-      Say(Kind::kNote, absl::StrCat("the log begins with its line ", parts.seq,
-                                    "; what came before is not here"));
+      AddFinding(Kind::kNote,
+                 absl::StrCat("the log begins with its line ", parts.seq,
+                              "; what came before is not here"));
     } else if (parts.prev != AuditHead().hash) {
-      Say(Kind::kTampering,
-          "line 1 of the log names a line before it; there is none");
+      AddFinding(Kind::kTampering,
+                 "line 1 of the log names a line before it; there is none");
     }
     return true;
   }
   if (parts.seq == head.seq + 1) {
     if (parts.prev != head.hash) {
-      Say(Kind::kTampering,
-          absl::StrCat("line ", parts.seq, " of the log follows a line ",
-                       head.seq, " with the hash ", parts.prev,
-                       ", not the one before it, which has ", head.hash,
-                       ": one of them was replaced or inserted"));
+      AddFinding(Kind::kTampering,
+                 absl::StrCat("line ", parts.seq, " of the log follows a line ",
+                              head.seq, " with the hash ", parts.prev,
+                              ", not the one before it, which has ", head.hash,
+                              ": one of them was replaced or inserted"));
     }
     return true;
   }
   if (parts.seq > head.seq) {
-    Say(Kind::kTampering, absl::StrCat(Lines(head.seq + 1, parts.seq - 1),
-                                       " missing before line ", parts.seq));
-    if (missing_.size() < kMostGaps) missing_[head.seq + 1] = parts.seq - 1;
+    AddFinding(Kind::kTampering,
+               absl::StrCat(Lines(head.seq + 1, parts.seq - 1),
+                            " missing before line ", parts.seq));
+    if (missing_.size() < kMaxGaps) missing_[head.seq + 1] = parts.seq - 1;
     return true;
   }
-  Say(Kind::kTampering,
-      absl::StrCat(
-          "line ", parts.seq, " of the log stands after line ", head.seq,
-          ": it was ",
-          TakeMissing(parts.seq, missing_) ? "moved" : "inserted or repeated"));
+  AddFinding(Kind::kTampering,
+             absl::StrCat("line ", parts.seq, " of the log stands after line ",
+                          head.seq, ": it was ",
+                          RemoveMissing(parts.seq, missing_)
+                              ? "moved"
+                              : "inserted or repeated"));
   return false;
 }
 
@@ -215,7 +222,8 @@ void AuditVerifier::CheckExported(const AuditLine& parts) {
     found_exported_ = true;
     return;
   }
-  Say(Kind::kTampering,
+  AddFinding(
+      Kind::kTampering,
       absl::StrCat("line ", parts.seq,
                    " of the log is another than the exported one: its hash is ",
                    parts.hash, ", not ", exported_->hash,
@@ -240,7 +248,7 @@ void AuditVerifier::CheckHead() {
                         " of the log, the exported one, is not here with the "
                         "exported hash");
   }
-  SayAt(Kind::kTampering, "", 0, std::move(what));
+  AddFindingAt(Kind::kTampering, "", 0, std::move(what));
 }
 
 AuditReport AuditVerifier::Finish() {
@@ -248,14 +256,14 @@ AuditReport AuditVerifier::Finish() {
   return std::move(report_);
 }
 
-void AuditVerifier::Say(Kind kind, std::string what) {
-  SayAt(kind, file_, line_, std::move(what));
+void AuditVerifier::AddFinding(Kind kind, std::string what) {
+  AddFindingAt(kind, file_, line_, std::move(what));
 }
 
-void AuditVerifier::SayAt(Kind kind, std::string file, uint64_t line,
-                          std::string what) {
+void AuditVerifier::AddFindingAt(Kind kind, std::string file, uint64_t line,
+                                 std::string what) {
   ++(kind == Kind::kNote ? report_.notes : report_.tampering);
-  if (report_.findings.size() >= AuditReport::kMostFindings) return;
+  if (report_.findings.size() >= AuditReport::kMaxFindings) return;
   report_.findings.push_back({kind, std::move(file), line, std::move(what)});
 }
 

@@ -24,14 +24,14 @@ struct AuditFinding {
 };
 
 struct AuditReport {
-  static constexpr size_t kMostFindings = 1000;
+  static constexpr size_t kMaxFindings = 1000;
 
   uint64_t lines = 0;      // lines of the right form
   uint64_t first_seq = 0;  // 0: there is none
   std::string first_time;
   std::string last_time;
   AuditHead head;  // of the last line that is in its place in the chain
-  // In their order, at most kMostFindings; the counts below include all.
+  // In their order, at most kMaxFindings; the counts below include all.
   std::vector<AuditFinding> findings;
   uint64_t notes = 0;
   uint64_t tampering = 0;
@@ -72,9 +72,9 @@ class AuditVerifier {
 
  private:
   enum class End { kNewline, kNone };
-  void TakeLine(absl::string_view line, End end);
-  void TakeFragment(absl::string_view line);
-  void TakeWhole(absl::string_view line, const AuditLine& parts);
+  void CheckLine(absl::string_view line, End end);
+  void CheckFragment(absl::string_view line);
+  void CheckWholeLine(absl::string_view line, const AuditLine& parts);
   void CheckFirstOfFile(const AuditLine& parts);
   // Returns false when the line isn't in its place in the chain.
   bool CheckPlace(const AuditLine& parts);
@@ -83,9 +83,9 @@ class AuditVerifier {
   // Reports the fragments that weren't lines and that nothing explains.
   void CondemnFragments();
   void CheckHead();
-  void Say(AuditFinding::Kind kind, std::string what);
-  void SayAt(AuditFinding::Kind kind, std::string file, uint64_t line,
-             std::string what);
+  void AddFinding(AuditFinding::Kind kind, std::string what);
+  void AddFindingAt(AuditFinding::Kind kind, std::string file, uint64_t line,
+                    std::string what);
 
   const std::optional<AuditHead> exported_;
   const Visit visit_;

@@ -20,7 +20,7 @@ namespace {
 
 const std::vector<std::string> kNone;
 constexpr absl::Duration kPreparingTime = absl::Minutes(10);
-constexpr uint64_t kMostPrestarted = 1000;
+constexpr uint64_t kMaxPrestarted = 1000;
 
 std::optional<PrestartRecipe> ReadPrestart(JsonObject& phase) {
   std::optional<JsonObject> object = phase.OptionalObject("prestart");
@@ -32,9 +32,9 @@ std::optional<PrestartRecipe> ReadPrestart(JsonObject& phase) {
   recipe.tells_end = object->Bool("tells_end", false);
   recipe.idle_bytes = object->ByteSize("idle_memory", {.min = 1});
   recipe.floor = static_cast<uint32_t>(
-      object->Unsigned("floor", {.min = 1, .max = kMostPrestarted}, 1));
+      object->Unsigned("floor", {.min = 1, .max = kMaxPrestarted}, 1));
   recipe.ceiling = static_cast<uint32_t>(object->Unsigned(
-      "ceiling", {.min = recipe.floor, .max = kMostPrestarted}, recipe.floor));
+      "ceiling", {.min = recipe.floor, .max = kMaxPrestarted}, recipe.floor));
   recipe.from_start = object->Bool("from_start", false);
   return recipe;
 }

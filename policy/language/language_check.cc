@@ -45,8 +45,8 @@ bool NamesSource(const Command& command) {
 }
 
 // The longest program of a canary, in bytes.
-constexpr size_t kMostCanaryCode = 64 * 1024;
-constexpr size_t kMostCanaryOutput = 4096;
+constexpr size_t kMaxCanaryCode = 64 * 1024;
+constexpr size_t kMaxCanaryOutput = 4096;
 
 // Collects everything that is wrong with one language.
 class Checker {
@@ -142,18 +142,18 @@ class Checker {
   }
 
   void CheckCanary(const Canary& canary) {
-    if (canary.code.empty() || canary.code.size() > kMostCanaryCode) {
+    if (canary.code.empty() || canary.code.size() > kMaxCanaryCode) {
       Add("/canary/code",
-          absl::StrCat("takes a program of 1 to ", kMostCanaryCode, " bytes"));
+          absl::StrCat("takes a program of 1 to ", kMaxCanaryCode, " bytes"));
     }
-    if (canary.shell.size() > kMostCanaryCode) {
+    if (canary.shell.size() > kMaxCanaryCode) {
       Add("/canary/shell", absl::StrCat("takes a program of at most ",
-                                        kMostCanaryCode, " bytes"));
+                                        kMaxCanaryCode, " bytes"));
     }
     // Without output, nobody could see that it has worked.
-    if (canary.output.empty() || canary.output.size() > kMostCanaryOutput) {
+    if (canary.output.empty() || canary.output.size() > kMaxCanaryOutput) {
       Add("/canary/stdout", absl::StrCat("takes what the program prints, 1 to ",
-                                         kMostCanaryOutput, " bytes"));
+                                         kMaxCanaryOutput, " bytes"));
     }
   }
 

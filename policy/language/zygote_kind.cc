@@ -57,15 +57,15 @@ const ZygoteKind* ChooseZygoteKind(const Language& language,
   }
   const std::set<std::string_view> imported = ImportedWords(code, wanted);
   const ZygoteKind* best = nullptr;
-  size_t most = 0;
+  size_t max = 0;
   for (const ZygoteKind& kind : language.zygote->kinds) {
     const auto named = static_cast<size_t>(std::count_if(
         kind.serves.begin(), kind.serves.end(),
         [&](const std::string& module) { return imported.count(module) > 0; }));
     const bool general = kind.serves.empty();
-    if (named > most || (general && best == nullptr)) {
+    if (named > max || (general && best == nullptr)) {
       best = &kind;
-      most = named;
+      max = named;
     }
   }
   return best;

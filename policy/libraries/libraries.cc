@@ -30,7 +30,7 @@ absl::StatusOr<Library> ParseChecked(Ecosystem ecosystem,
 }
 
 std::optional<std::string> NameOf(Ecosystem ecosystem, absl::string_view text) {
-  if (text.size() > kMostLibraryName) return std::nullopt;
+  if (text.size() > kMaxLibraryName) return std::nullopt;
   switch (ecosystem) {
     case Ecosystem::kPython:
       return PythonName(text);
@@ -98,10 +98,10 @@ absl::StatusOr<Library> ParseLibrary(Ecosystem ecosystem,
   absl::StatusOr<Library> library = ParseChecked(ecosystem, view);
   if (!library.ok()) return library;
   library->ecosystem = ecosystem;
-  if (library->name.size() > kMostLibraryName) {
+  if (library->name.size() > kMaxLibraryName) {
     return RefuseLibrary(
         view, absl::StrCat("has a name of ", library->name.size(),
-                           " bytes; a library's may have ", kMostLibraryName));
+                           " bytes; a library's may have ", kMaxLibraryName));
   }
   return library;
 }
@@ -121,10 +121,10 @@ absl::StatusOr<std::string> ParseLibraryName(Ecosystem ecosystem,
 
 absl::StatusOr<LibrarySet> LibrarySet::Parse(
     Ecosystem ecosystem, const std::vector<std::string>& texts) {
-  if (texts.size() > kMostLibraries) {
+  if (texts.size() > kMaxLibraries) {
     return absl::InvalidArgumentError(
         absl::StrCat("libraries has ", texts.size(), " entries; at most ",
-                     kMostLibraries, " are taken"));
+                     kMaxLibraries, " are taken"));
   }
   std::vector<Library> libraries;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -141,11 +141,11 @@ absl::StatusOr<LibrarySet> LibrarySet::Parse(
 absl::StatusOr<LibrarySet> LibrarySet::Make(
     Ecosystem ecosystem, std::vector<Library> libraries,
     std::shared_ptr<const LibraryLock> lock) {
-  const size_t most = lock == nullptr ? kMostLibraries : kMostLockEntries;
-  if (libraries.size() > most) {
+  const size_t max = lock == nullptr ? kMaxLibraries : kMaxLockEntries;
+  if (libraries.size() > max) {
     return absl::InvalidArgumentError(
         absl::StrCat("libraries has ", libraries.size(), " entries; at most ",
-                     most, " are taken"));
+                     max, " are taken"));
   }
   std::sort(libraries.begin(), libraries.end(),
             [](const Library& a, const Library& b) {

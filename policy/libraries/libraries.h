@@ -33,10 +33,10 @@ std::string_view EcosystemName(Ecosystem ecosystem);
 // requested for it.
 std::optional<Ecosystem> EcosystemOfLanguage(std::string_view language);
 
-inline constexpr size_t kMostLibraryText = 512;  // bytes that name one library
-inline constexpr size_t kMostLibraryName = 214;  // bytes; npm's own bound
-inline constexpr size_t kMostLibraries = 64;     // of a set
-inline constexpr size_t kMostExtras = 16;        // of a Python library
+inline constexpr size_t kMaxLibraryText = 512;  // bytes that name one library
+inline constexpr size_t kMaxLibraryName = 214;  // bytes; npm's own bound
+inline constexpr size_t kMaxLibraries = 64;     // of a set
+inline constexpr size_t kMaxExtras = 16;        // of a Python library
 
 // A library, by its name in the public registry, and the versions that are
 // acceptable. All members are printable ASCII, and none can be misread as an
@@ -88,7 +88,7 @@ struct LibraryLock;  // library_lock.h
 class LibrarySet {
  public:
   // INVALID_ARGUMENT, with the place in the list ("libraries[3]"): a text that
-  // ParseLibrary refuses, more than kMostLibraries, or the same library twice
+  // ParseLibrary refuses, more than kMaxLibraries, or the same library twice
   // with different versions or extras.
   static absl::StatusOr<LibrarySet> Parse(
       Ecosystem ecosystem, const std::vector<std::string>& texts);

@@ -19,9 +19,9 @@ namespace {
 constexpr absl::string_view kField = "library_lock";
 
 absl::Status CheckText(absl::string_view text) {
-  if (text.size() > kMostLockBytes) {
+  if (text.size() > kMaxLockBytes) {
     return RefuseLock(absl::StrCat(
-        "has ", text.size(), " bytes; a lock file may have ", kMostLockBytes));
+        "has ", text.size(), " bytes; a lock file may have ", kMaxLockBytes));
   }
   size_t line = 1;
   for (const char c : text) {
@@ -109,9 +109,9 @@ absl::Status SetEntries(std::vector<Library> entries, LibraryLock& lock) {
             });
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
   if (entries.empty()) return RefuseLock("has no library in it");
-  if (entries.size() > kMostLockEntries) {
+  if (entries.size() > kMaxLockEntries) {
     return RefuseLock(absl::StrCat("has ", entries.size(),
-                                   " libraries; at most ", kMostLockEntries,
+                                   " libraries; at most ", kMaxLockEntries,
                                    " are taken"));
   }
   lock.entries = std::move(entries);

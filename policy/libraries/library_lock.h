@@ -12,8 +12,8 @@
 
 namespace sandglass::policy {
 
-inline constexpr size_t kMostLockBytes = size_t{1} << 20;
-inline constexpr size_t kMostLockEntries = 2000;
+inline constexpr size_t kMaxLockBytes = size_t{1} << 20;
+inline constexpr size_t kMaxLockEntries = 2000;
 
 // A file for the installer: its path below the jail's workspace and its
 // content, which is printable ASCII and line ends.

@@ -120,8 +120,8 @@ std::string Newest(const Versions& versions) {
 }
 
 // Fills in the lock's version if the request has none.
-absl::Status TakeAsked(const Modules& modules, Library& asked,
-                       std::map<std::string, std::string>& chosen) {
+absl::Status FillVersion(const Modules& modules, Library& asked,
+                         std::map<std::string, std::string>& chosen) {
   const auto at = chosen.find(asked.name);
   if (at == chosen.end()) {
     return RefuseAsked(asked,
@@ -164,7 +164,7 @@ absl::StatusOr<LibraryLock> ReadGoLock(absl::string_view text,
     }
   }
   for (Library& each : asked) {
-    if (absl::Status s = TakeAsked(modules, each, chosen); !s.ok()) return s;
+    if (absl::Status s = FillVersion(modules, each, chosen); !s.ok()) return s;
   }
   // A go.mod like the one a program would have: it lists every module whose
   // files are in the sums, so that go doesn't look for other versions.

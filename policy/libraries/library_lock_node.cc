@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kDeepestJson = 16;
-constexpr size_t kMostEdges = 20000;
+constexpr size_t kMaxEdges = 20000;
 
 // nlohmann's parser accepts any depth, but its values are destroyed
 // recursively.
@@ -132,10 +132,10 @@ class Walk {
     package->optional = optional;
     edges_ += package->needs.size() + package->may_need.size() +
               package->peers.size() + package->bundle.size();
-    if (found_.size() >= kMostLockEntries || edges_ > kMostEdges) {
-      return RefuseLock(absl::StrCat(
-          "has too many libraries; at most ", kMostLockEntries,
-          " are taken, which need ", "others ", kMostEdges, " times"));
+    if (found_.size() >= kMaxLockEntries || edges_ > kMaxEdges) {
+      return RefuseLock(absl::StrCat("has too many libraries; at most ",
+                                     kMaxLockEntries, " are taken, which need ",
+                                     "others ", kMaxEdges, " times"));
     }
     found_.emplace(path, *std::move(package));
     (optional ? late_ : soon_).push_back(path);

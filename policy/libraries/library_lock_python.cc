@@ -21,7 +21,7 @@ namespace sandglass::policy {
 namespace {
 
 // The most files that a package can have for one version.
-constexpr size_t kMostHashes = 1000;
+constexpr size_t kMaxHashes = 1000;
 
 struct Algorithm {
   absl::string_view prefix;
@@ -95,10 +95,10 @@ absl::Status ReadHashes(absl::string_view text, Pin& pin) {
   std::sort(pin.hashes.begin(), pin.hashes.end());
   pin.hashes.erase(std::unique(pin.hashes.begin(), pin.hashes.end()),
                    pin.hashes.end());
-  if (pin.hashes.size() > kMostHashes) {
+  if (pin.hashes.size() > kMaxHashes) {
     return RefuseLockLine(pin.line, absl::StrCat("has ", pin.hashes.size(),
                                                  " checksums; at most ",
-                                                 kMostHashes, " are taken"));
+                                                 kMaxHashes, " are taken"));
   }
   if (!pin.hashes.empty()) return absl::OkStatus();
   return RefuseLockLine(

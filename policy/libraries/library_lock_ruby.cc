@@ -18,7 +18,7 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostNeeds = 20000;  // of all gems together
+constexpr size_t kMaxNeeds = 20000;  // of all gems together
 constexpr absl::string_view kNoPlatform = "ruby";
 
 // One archive of a gem: for all platforms, or with compiled code for one of
@@ -131,7 +131,7 @@ class GemLockReader {
                                      ? std::string(kNoPlatform)
                                      : gem.inside.substr(dash + 1);
     if (!library.ok() || library->version != version || !IsAlnum(version[0]) ||
-        platform.size() > kMostLibraryName || !IsWordOf(platform, "_-.") ||
+        platform.size() > kMaxLibraryName || !IsWordOf(platform, "_-.") ||
         !IsAlnum(platform[0]) || absl::StrContains(platform, "..")) {
       return RefuseLockLine(
           number,
@@ -164,9 +164,9 @@ class GemLockReader {
     }
     const absl::StatusOr<Named> named = Split(number, text);
     if (!named.ok()) return named.status();
-    if (current_->needs.insert(named->name).second && ++needs_ > kMostNeeds) {
+    if (current_->needs.insert(named->name).second && ++needs_ > kMaxNeeds) {
       return RefuseLock(absl::StrCat("has gems that need others more than ",
-                                     kMostNeeds, " times"));
+                                     kMaxNeeds, " times"));
     }
     return absl::OkStatus();
   }

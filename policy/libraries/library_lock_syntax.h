@@ -15,7 +15,7 @@ namespace sandglass::policy {
 
 // What the readers of lock files share. Only for library_lock*.cc. By then
 // texts consist of printable ASCII, spaces, tabs and line ends, and have at
-// most kMostLockBytes.
+// most kMaxLockBytes.
 
 // INVALID_ARGUMENT about the lock; the second one names the line, counted from
 // 1.
@@ -38,7 +38,7 @@ bool IsBase64Of(absl::string_view text, size_t bytes);
 bool IsHexOf(absl::string_view text, size_t bytes);
 
 // Sorts by name and version and removes duplicates. RefuseLock when there are
-// more than kMostLockEntries, or none.
+// more than kMaxLockEntries, or none.
 absl::Status SetEntries(std::vector<Library> entries, LibraryLock& lock);
 
 // Each of these reads the form of its ecosystem. `asked` is what the request

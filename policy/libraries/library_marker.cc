@@ -13,8 +13,8 @@ namespace sandglass::policy {
 namespace {
 
 constexpr int kDeepest = 8;
-constexpr int kMostComparisons = 64;
-constexpr size_t kMostText = 64;  // of a quoted string
+constexpr int kMaxComparisons = 64;
+constexpr size_t kMaxText = 64;  // of a quoted string
 
 constexpr absl::string_view kVariables[] = {"os_name",
                                             "sys_platform",
@@ -59,11 +59,11 @@ class MarkerReader {
   bool Joined(absl::string_view word, int depth) {
     do {
       if (word == "or" ? !Joined("and", depth) : !Operand(depth)) return false;
-    } while (TakeWord(word));
+    } while (ConsumeWord(word));
     return true;
   }
 
-  bool TakeWord(absl::string_view word) {
+  bool ConsumeWord(absl::string_view word) {
     TextCursor after = cursor_;
     after.Blanks();
     if (after.Word("_") != word) return false;
@@ -74,20 +74,20 @@ class MarkerReader {
 
   bool Operand(int depth) {
     cursor_.Blanks();
-    if (!cursor_.Take("(")) return Comparison();
+    if (!cursor_.Consume("(")) return Comparison();
     if (depth >= kDeepest) return Fail("has too many ( in each other");
     Write("(");
     if (!Alternatives(depth + 1)) return false;
     cursor_.Blanks();
-    if (!cursor_.Take(")")) return Fail("has \"(\" without its \")\"");
+    if (!cursor_.Consume(")")) return Fail("has \"(\" without its \")\"");
     Write(")");
     return true;
   }
 
   bool Comparison() {
-    if (++comparisons_ > kMostComparisons) {
+    if (++comparisons_ > kMaxComparisons) {
       return Fail(
-          absl::StrCat("has more than ", kMostComparisons, " comparisons"));
+          absl::StrCat("has more than ", kMaxComparisons, " comparisons"));
     }
     bool left = false;
     bool right = false;
@@ -100,11 +100,11 @@ class MarkerReader {
     cursor_.Blanks();
     for (const char quote : {'"', '\''}) {
       const absl::string_view mark(&quote, 1);
-      if (!cursor_.Take(mark)) continue;
+      if (!cursor_.Consume(mark)) continue;
       const absl::string_view text = cursor_.Word("._-+*! ");
       // pip regards " -" as the start of an option, even in quotes.
-      if (text.size() > kMostText || absl::StrContains(text, " -") ||
-          !cursor_.Take(mark)) {
+      if (text.size() > kMaxText || absl::StrContains(text, " -") ||
+          !cursor_.Consume(mark)) {
         return Fail("has a text in quotes that no variable can have");
       }
       Write(absl::StrCat("\"", text, "\""));
@@ -114,7 +114,7 @@ class MarkerReader {
     variable = std::find(std::begin(kVariables), std::end(kVariables), name) !=
                std::end(kVariables);
     if (!variable) {
-      return Fail(absl::StrCat("has \"", name.substr(0, kMostText),
+      return Fail(absl::StrCat("has \"", name.substr(0, kMaxText),
                                "\" where a variable such as python_version "
                                "belongs, or a text in quotes"));
     }
@@ -123,13 +123,13 @@ class MarkerReader {
   }
 
   bool Operator() {
-    if (TakeWord("in")) return true;
-    if (TakeWord("not")) {
-      return TakeWord("in") || Fail("has \"not\" without \"in\"");
+    if (ConsumeWord("in")) return true;
+    if (ConsumeWord("not")) {
+      return ConsumeWord("in") || Fail("has \"not\" without \"in\"");
     }
     cursor_.Blanks();
     for (const absl::string_view each : kPythonComparisons) {
-      if (!cursor_.Take(each)) continue;
+      if (!cursor_.Consume(each)) continue;
       Write(each);
       return true;
     }

@@ -12,8 +12,8 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostAlternatives = 16;
-constexpr size_t kMostComparators = 16;
+constexpr size_t kMaxAlternatives = 16;
+constexpr size_t kMaxComparators = 16;
 constexpr absl::string_view kComparators[] = {">=", "<=", ">", "<",
                                               "=",  "^",  "~"};
 
@@ -51,10 +51,10 @@ std::optional<std::string> Alternative(absl::string_view text) {
   bool has_comparator = false;
   TextCursor cursor(text);
   for (cursor.Blanks(); !cursor.empty(); cursor.Blanks()) {
-    if (parts.size() >= kMostComparators) return std::nullopt;
-    const auto op =
-        std::find_if(std::begin(kComparators), std::end(kComparators),
-                     [&](absl::string_view each) { return cursor.Take(each); });
+    if (parts.size() >= kMaxComparators) return std::nullopt;
+    const auto op = std::find_if(
+        std::begin(kComparators), std::end(kComparators),
+        [&](absl::string_view each) { return cursor.Consume(each); });
     const bool compares = op != std::end(kComparators);
     if (compares) cursor.Blanks();
     const absl::string_view version = cursor.Word(".*+-");
@@ -78,7 +78,7 @@ std::optional<std::string> Range(absl::string_view text) {
   std::vector<std::string> alternatives;
   for (const absl::string_view part : absl::StrSplit(text, "||")) {
     std::optional<std::string> alternative = Alternative(part);
-    if (!alternative || alternatives.size() >= kMostAlternatives) {
+    if (!alternative || alternatives.size() >= kMaxAlternatives) {
       return std::nullopt;
     }
     alternatives.push_back(*std::move(alternative));

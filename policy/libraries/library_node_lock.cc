@@ -18,10 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostPath = 1000;
+constexpr size_t kMaxPath = 1000;
 constexpr size_t kDeepestPath = 12;  // nested packages
-constexpr size_t kMostWords = 32;    // of os, cpu, libc
-constexpr size_t kMostBins = 64;
+constexpr size_t kMaxWords = 32;     // of os, cpu, libc
+constexpr size_t kMaxBins = 64;
 constexpr absl::string_view kDirectory = "node_modules/";
 
 absl::Status Refuse(const std::string& path, absl::string_view words) {
@@ -30,7 +30,7 @@ absl::Status Refuse(const std::string& path, absl::string_view words) {
 
 // The name of a package's directory; nullopt: npm makes no such path.
 std::optional<std::string> NameOfPath(absl::string_view path) {
-  if (path.size() > kMostPath || !absl::ConsumePrefix(&path, kDirectory)) {
+  if (path.size() > kMaxPath || !absl::ConsumePrefix(&path, kDirectory)) {
     return std::nullopt;
   }
   const std::vector<absl::string_view> names =
@@ -38,7 +38,7 @@ std::optional<std::string> NameOfPath(absl::string_view path) {
   const bool good =
       names.size() <= kDeepestPath &&
       std::all_of(names.begin(), names.end(), [](absl::string_view name) {
-        return name.size() <= kMostLibraryName && NodeName(name).has_value();
+        return name.size() <= kMaxLibraryName && NodeName(name).has_value();
       });
   if (!good) return std::nullopt;
   return std::string(names.back());
@@ -62,7 +62,7 @@ std::optional<NodeNeed> ReadNeed(const std::string& name, std::string range) {
     const std::string argument = range.substr(4);
     const size_t at = argument.find('@', 1);
     need.alias = argument.substr(0, at);
-    if (need.alias.size() > kMostLibraryName || !NodeName(need.alias)) {
+    if (need.alias.size() > kMaxLibraryName || !NodeName(need.alias)) {
       return std::nullopt;
     }
     range = at == std::string::npos ? "" : argument.substr(at + 1);
@@ -84,7 +84,7 @@ absl::Status ReadNeeds(const std::string& path, const json& package,
   if (at == package.end()) return absl::OkStatus();
   if (!at->is_object()) return Refuse(path, "has a list of needs of no form");
   for (const auto& [name, range] : at->items()) {
-    if (name.size() > kMostLibraryName || !NodeName(name) ||
+    if (name.size() > kMaxLibraryName || !NodeName(name) ||
         !range.is_string()) {
       return Refuse(path, "needs a package of no name or range");
     }
@@ -117,23 +117,23 @@ std::string ReadIntegrity(const std::string& text) {
 
 // Words such as "linux" and "!win32".
 bool IsListOfWords(const json& list) {
-  return list.is_array() && list.size() <= kMostWords &&
+  return list.is_array() && list.size() <= kMaxWords &&
          std::all_of(list.begin(), list.end(), [](const json& each) {
            if (!each.is_string()) return false;
            const std::string text = each.get<std::string>();
            absl::string_view word = text;
            absl::ConsumePrefix(&word, "!");
-           return word.size() <= kMostWords && IsWordOf(word, "_-.");
+           return word.size() <= kMaxWords && IsWordOf(word, "_-.");
          });
 }
 
 bool IsFileOfPackage(const std::string& path) {
-  return path.size() <= kMostPath && IsWordOf(path, "._-/@+") &&
+  return path.size() <= kMaxPath && IsWordOf(path, "._-/@+") &&
          path[0] != '/' && path[0] != '-' && !absl::StrContains(path, "..");
 }
 
 bool IsBins(const json& bins) {
-  return bins.is_object() && bins.size() <= kMostBins &&
+  return bins.is_object() && bins.size() <= kMaxBins &&
          std::all_of(bins.begin(), bins.end(), [](const json& each) {
            return each.is_string() && IsFileOfPackage(each.get<std::string>());
          });
@@ -211,10 +211,10 @@ absl::StatusOr<NodePackage> ReadNodePackage(const std::string& path,
   NodePackage read;
   read.name = package.contains("name") ? Text(package, "name") : *directory;
   read.version = Text(package, "version");
-  if (read.name.size() > kMostLibraryName || !NodeName(read.name)) {
+  if (read.name.size() > kMaxLibraryName || !NodeName(read.name)) {
     return Refuse(path, "has no package's name");
   }
-  if (read.version.size() > kMostWords * 4 || !IsSemver(read.version)) {
+  if (read.version.size() > kMaxWords * 4 || !IsSemver(read.version)) {
     return Refuse(path, "has no version such as \"1.2.3\"");
   }
   read.integrity = ReadIntegrity(Text(package, "integrity"));

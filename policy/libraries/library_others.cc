@@ -13,7 +13,7 @@ namespace {
 // Longer ones first, because some are beginnings of others.
 constexpr absl::string_view kGemOperators[] = {
     "~>", ">=", "<=", "!=", "=", ">", "<"};
-constexpr size_t kMostVersion = 128;
+constexpr size_t kMaxVersion = 128;
 
 // Checks an element of a module's path (golang.org/x/mod/module, CheckPath).
 bool IsPathElement(absl::string_view text) {
@@ -32,7 +32,7 @@ bool IsModuleHost(absl::string_view text) {
 
 // Accepts "1.2.3", "2.0.0.beta1": numbers and letters as in Gem::Version.
 bool IsGemVersion(absl::string_view text) {
-  if (text.size() > kMostVersion || text.empty() ||
+  if (text.size() > kMaxVersion || text.empty() ||
       !absl::ascii_isdigit(text[0])) {
     return false;
   }
@@ -57,7 +57,7 @@ bool IsMavenWord(absl::string_view text) {
 // Accepts one version, but no word for "the newest", which would change from
 // day to day. For Ivy a "+" at the end is such a word.
 bool IsMavenVersion(absl::string_view text) {
-  return text.size() <= kMostVersion && IsWordOf(text, "._+-") &&
+  return text.size() <= kMaxVersion && IsWordOf(text, "._+-") &&
          IsAlnum(text[0]) && !absl::StrContains(text, "..") &&
          text.back() != '.' && text.back() != '+' &&
          !absl::StartsWithIgnoreCase(text, "latest.");
@@ -94,7 +94,7 @@ absl::StatusOr<Library> ParseGo(absl::string_view text) {
   library.version = "latest";
   if (at == absl::string_view::npos) return library;
   const absl::string_view version = text.substr(at + 1);
-  const bool exact = version.size() <= kMostVersion &&
+  const bool exact = version.size() <= kMaxVersion &&
                      absl::StartsWith(version, "v") &&
                      IsSemver(version.substr(1));
   const size_t plus = version.find('+');
@@ -133,11 +133,11 @@ absl::StatusOr<Library> ParseRuby(absl::string_view text) {
   Library library;
   library.name = *name;
   if (cursor.empty()) return library;
-  const bool separated = cursor.Take(":") || cursor.peek() == ' ';
+  const bool separated = cursor.Consume(":") || cursor.peek() == ' ';
   cursor.Blanks();
-  const auto op =
-      std::find_if(std::begin(kGemOperators), std::end(kGemOperators),
-                   [&](absl::string_view each) { return cursor.Take(each); });
+  const auto op = std::find_if(
+      std::begin(kGemOperators), std::end(kGemOperators),
+      [&](absl::string_view each) { return cursor.Consume(each); });
   cursor.Blanks();
   if (absl::StrContains(cursor.rest(), ",")) {
     return RefuseLibrary(text,

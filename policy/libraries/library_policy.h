@@ -57,7 +57,7 @@ struct LibraryPolicy {
   std::map<Ecosystem, LibraryRules> rules;  // of those not in it, none
 };
 
-inline constexpr size_t kMostLibraryPatterns = 1000;  // per list
+inline constexpr size_t kMaxLibraryPatterns = 1000;  // per list
 
 struct LibraryDecision {
   bool allowed = false;

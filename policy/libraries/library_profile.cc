@@ -17,9 +17,9 @@ std::vector<LibraryPattern> ReadPatterns(JsonObject& rules, Ecosystem ecosystem,
                                          const std::string& key) {
   std::vector<LibraryPattern> patterns;
   const std::vector<std::string> texts = rules.Strings(key);
-  if (texts.size() > kMostLibraryPatterns) {
+  if (texts.size() > kMaxLibraryPatterns) {
     rules.AddError(key, absl::StrCat("has ", texts.size(), " entries; at most ",
-                                     kMostLibraryPatterns, " are taken"));
+                                     kMaxLibraryPatterns, " are taken"));
     return patterns;
   }
   for (size_t i = 0; i < texts.size(); ++i) {

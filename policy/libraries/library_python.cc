@@ -12,7 +12,7 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostClauses = 16;
+constexpr size_t kMaxClauses = 16;
 
 // pip looks for a file when an argument ends so.
 bool EndsAsPipArchive(absl::string_view text) {
@@ -23,31 +23,31 @@ bool EndsAsPipArchive(absl::string_view text) {
 
 // Reads one of the words, with an optional number, and the marks that may come
 // before both. If none is there, the cursor doesn't move.
-bool TakePart(TextCursor& cursor,
-              std::initializer_list<absl::string_view> words) {
+bool ConsumePart(TextCursor& cursor,
+                 std::initializer_list<absl::string_view> words) {
   TextCursor after = cursor;
-  after.TakeAnyOf("-_.");
+  after.ConsumeAnyOf("-_.");
   const bool found =
       std::any_of(words.begin(), words.end(),
-                  [&](absl::string_view word) { return after.Take(word); });
+                  [&](absl::string_view word) { return after.Consume(word); });
   if (!found) return false;
   TextCursor number = after;
-  number.TakeAnyOf("-_.");
+  number.ConsumeAnyOf("-_.");
   if (!number.Digits().empty()) after = number;
   cursor = after;
   return true;
 }
 
 // Reads "-1", the short form of ".post1".
-void TakeImplicitPost(TextCursor& cursor) {
+void ConsumeImplicitPost(TextCursor& cursor) {
   TextCursor after = cursor;
-  if (after.Take("-") && !after.Digits().empty()) cursor = after;
+  if (after.Consume("-") && !after.Digits().empty()) cursor = after;
 }
 
-bool TakeLocal(TextCursor& cursor) {
+bool ConsumeLocal(TextCursor& cursor) {
   do {
     if (cursor.Word("").empty()) return false;
-  } while (cursor.TakeAnyOf("-_."));
+  } while (cursor.ConsumeAnyOf("-_."));
   return true;
 }
 
@@ -55,7 +55,7 @@ bool TakeLocal(TextCursor& cursor) {
 struct VersionForm {
   bool wildcard = false;  // "1.2.*"
   bool local = false;     // "1.2+cpu"
-  int least_numbers = 1;  // of the release's parts
+  int min_numbers = 1;    // of the release's parts
 };
 
 // Why `text`, in lower case, isn't a version; empty when it is one.
@@ -63,30 +63,30 @@ std::string WrongVersion(absl::string_view text, VersionForm form) {
   const std::string wrong =
       absl::StrCat("has \"", text, "\" for a version; write one as in \"1.2\"");
   TextCursor cursor(text);
-  cursor.Take("v");
+  cursor.Consume("v");
   if (cursor.Digits().empty()) return wrong;
-  if (cursor.Take("!") && cursor.Digits().empty()) return wrong;
+  if (cursor.Consume("!") && cursor.Digits().empty()) return wrong;
   int numbers = 1;
   while (true) {
     TextCursor after = cursor;
-    if (!after.Take(".") || after.Digits().empty()) break;
+    if (!after.Consume(".") || after.Digits().empty()) break;
     cursor = after;
     ++numbers;
   }
   if (cursor.rest() == ".*") {
     return form.wildcard ? "" : "has \".*\", which only == and != take";
   }
-  if (numbers < form.least_numbers) {
+  if (numbers < form.min_numbers) {
     return absl::StrCat("has \"~=", text, "\"; ~= needs two numbers, as in \"",
                         text, ".0\"");
   }
-  TakePart(cursor, {"alpha", "beta", "preview", "pre", "rc", "a", "b", "c"});
-  if (!TakePart(cursor, {"post", "rev", "r"})) TakeImplicitPost(cursor);
-  TakePart(cursor, {"dev"});
-  if (cursor.Take("+")) {
+  ConsumePart(cursor, {"alpha", "beta", "preview", "pre", "rc", "a", "b", "c"});
+  if (!ConsumePart(cursor, {"post", "rev", "r"})) ConsumeImplicitPost(cursor);
+  ConsumePart(cursor, {"dev"});
+  if (cursor.Consume("+")) {
     if (!form.local)
       return "has a local version (\"+\"), which only == and != take";
-    if (!TakeLocal(cursor)) return wrong;
+    if (!ConsumeLocal(cursor)) return wrong;
   }
   return cursor.empty() ? "" : wrong;
 }
@@ -102,7 +102,7 @@ std::string WrongClause(absl::string_view op, absl::string_view version) {
   const bool equal = op == "==" || op == "!=";
   return WrongVersion(
       version,
-      {.wildcard = equal, .local = equal, .least_numbers = op == "~=" ? 2 : 1});
+      {.wildcard = equal, .local = equal, .min_numbers = op == "~=" ? 2 : 1});
 }
 
 // Turns ">=2, <3" into "<3,>=2".
@@ -113,7 +113,7 @@ absl::StatusOr<std::string> ParseClauses(absl::string_view text,
     TextCursor cursor(absl::StripAsciiWhitespace(part));
     const auto op = std::find_if(
         std::begin(kPythonComparisons), std::end(kPythonComparisons),
-        [&](absl::string_view each) { return cursor.Take(each); });
+        [&](absl::string_view each) { return cursor.Consume(each); });
     if (op == std::end(kPythonComparisons)) {
       return RefuseLibrary(
           whole, cursor.rest().substr(0, 1) == "="
@@ -130,11 +130,11 @@ absl::StatusOr<std::string> ParseClauses(absl::string_view text,
     }
     clauses.push_back(absl::StrCat(*op, version));
   }
-  if (clauses.size() > kMostClauses) {
+  if (clauses.size() > kMaxClauses) {
     return RefuseLibrary(whole, absl::StrCat("has ", clauses.size(),
                                              " conditions for its version; at "
                                              "most ",
-                                             kMostClauses, " are taken"));
+                                             kMaxClauses, " are taken"));
   }
   std::sort(clauses.begin(), clauses.end());
   clauses.erase(std::unique(clauses.begin(), clauses.end()), clauses.end());
@@ -153,17 +153,17 @@ absl::Status ParseExtras(TextCursor& cursor, absl::string_view whole,
     }
     extras.push_back(*extra);
     cursor.Blanks();
-    if (cursor.Take("]")) break;
-    if (!cursor.Take(",")) {
+    if (cursor.Consume("]")) break;
+    if (!cursor.Consume(",")) {
       return RefuseLibrary(whole, "has \"[\" without its \"]\"");
     }
   }
   std::sort(extras.begin(), extras.end());
   extras.erase(std::unique(extras.begin(), extras.end()), extras.end());
-  if (extras.size() > kMostExtras) {
+  if (extras.size() > kMaxExtras) {
     return RefuseLibrary(
         whole, absl::StrCat("has ", extras.size(), " extras; at most ",
-                            kMostExtras, " are taken"));
+                            kMaxExtras, " are taken"));
   }
   return absl::OkStatus();
 }
@@ -198,13 +198,13 @@ absl::StatusOr<Library> ParsePython(absl::string_view text) {
   Library library;
   library.name = *name;
   cursor.Blanks();
-  if (cursor.Take("[")) {
+  if (cursor.Consume("[")) {
     if (absl::Status s = ParseExtras(cursor, text, library.extras); !s.ok()) {
       return s;
     }
     cursor.Blanks();
   }
-  if (cursor.Take("@")) {
+  if (cursor.Consume("@")) {
     return RefuseLibrary(text,
                          "has \"@\": addresses aren't taken, and a version is "
                          "written as in \"six==1.16.0\"");

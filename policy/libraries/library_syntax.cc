@@ -12,14 +12,14 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostDigits = 18;
+constexpr size_t kMaxDigits = 18;
 
 bool IsDigit(char c) {
   return absl::ascii_isdigit(static_cast<unsigned char>(c));
 }
 
 bool IsNumber(absl::string_view text) {
-  return !text.empty() && text.size() <= kMostDigits &&
+  return !text.empty() && text.size() <= kMaxDigits &&
          std::all_of(text.begin(), text.end(), IsDigit) &&
          (text.size() == 1 || text[0] != '0');
 }
@@ -67,19 +67,19 @@ std::string Instead(Ecosystem ecosystem) {
 
 }  // namespace
 
-absl::string_view TextCursor::TakeFront(size_t size) {
+absl::string_view TextCursor::ConsumeFront(size_t size) {
   const absl::string_view front = rest_.substr(0, size);
   rest_.remove_prefix(front.size());
   return front;
 }
 
-bool TextCursor::Take(absl::string_view token) {
+bool TextCursor::Consume(absl::string_view token) {
   if (!absl::StartsWith(rest_, token)) return false;
   rest_.remove_prefix(token.size());
   return true;
 }
 
-bool TextCursor::TakeAnyOf(absl::string_view chars) {
+bool TextCursor::ConsumeAnyOf(absl::string_view chars) {
   if (rest_.empty() || !absl::StrContains(chars, rest_[0])) return false;
   rest_.remove_prefix(1);
   return true;
@@ -88,7 +88,7 @@ bool TextCursor::TakeAnyOf(absl::string_view chars) {
 absl::string_view TextCursor::Digits() {
   size_t size = 0;
   while (size < rest_.size() && IsDigit(rest_[size])) ++size;
-  return TakeFront(size);
+  return ConsumeFront(size);
 }
 
 absl::string_view TextCursor::Word(absl::string_view marks) {
@@ -97,11 +97,11 @@ absl::string_view TextCursor::Word(absl::string_view marks) {
          (IsAlnum(rest_[size]) || absl::StrContains(marks, rest_[size]))) {
     ++size;
   }
-  return TakeFront(size);
+  return ConsumeFront(size);
 }
 
 void TextCursor::Blanks() {
-  while (Take(" ")) {
+  while (Consume(" ")) {
   }
 }
 
@@ -167,10 +167,10 @@ absl::Status CheckLibraryText(Ecosystem ecosystem, absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("a library's name is empty; ", instead));
   }
-  if (text.size() > kMostLibraryText) {
+  if (text.size() > kMaxLibraryText) {
     return RefuseLibrary(
         text, absl::StrCat("has ", text.size(), " bytes; a library may have ",
-                           kMostLibraryText));
+                           kMaxLibraryText));
   }
   for (const char c : text) {
     if (c >= 0x20 && c <= 0x7e) continue;

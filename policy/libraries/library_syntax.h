@@ -23,15 +23,15 @@ class TextCursor {
   absl::string_view rest() const { return rest_; }
   char peek() const { return rest_.empty() ? '\0' : rest_[0]; }
   // If `token` comes next, skips it and returns true.
-  bool Take(absl::string_view token);
-  bool TakeAnyOf(absl::string_view chars);
+  bool Consume(absl::string_view token);
+  bool ConsumeAnyOf(absl::string_view chars);
   // Reads the longest run of digits; of letters, digits and `marks`.
   absl::string_view Digits();
   absl::string_view Word(absl::string_view marks);
   void Blanks();
 
  private:
-  absl::string_view TakeFront(size_t size);
+  absl::string_view ConsumeFront(size_t size);
   absl::string_view rest_;
 };
 

@@ -179,7 +179,7 @@ std::string LibraryFailureWords(Ecosystem ecosystem, int exit_code,
     std::string line = CleanInstallerLine(StdView(raw));
     const LineKind kind = KindOf(ecosystem, line);
     if (kind == LineKind::kWhy) {
-      why.Add(std::move(line), kMostFailureWords);
+      why.Add(std::move(line), kMaxFailureWords);
     } else if (kind == LineKind::kOther &&
                line.find_first_not_of(' ') != std::string::npos) {
       others.push_back(std::move(line));
@@ -187,7 +187,7 @@ std::string LibraryFailureWords(Ecosystem ecosystem, int exit_code,
   }
   Words last;
   for (auto line = others.rbegin(); line != others.rend(); ++line) {
-    if (!last.Add(std::move(*line), kMostFailureWords - why.size())) break;
+    if (!last.Add(std::move(*line), kMaxFailureWords - why.size())) break;
   }
   std::vector<std::string> lines = std::move(why.lines());
   lines.insert(lines.end(), last.lines().rbegin(), last.lines().rend());

@@ -9,7 +9,7 @@
 
 namespace sandglass::policy {
 
-inline constexpr size_t kMostFailureWords = 2048;  // bytes
+inline constexpr size_t kMaxFailureWords = 2048;  // bytes
 
 // A line of an installer's output for people: printable ASCII, without a
 // terminal's colours and without names and passwords in addresses, cut if it is
@@ -22,7 +22,7 @@ bool IsLibraryProgress(Ecosystem ecosystem, std::string_view line);
 
 // Why an installer failed, in its own words: first the lines of its output that
 // say so, then the last of the other lines, each once and cleaned as above, at
-// most kMostFailureWords in all. Never empty.
+// most kMaxFailureWords in all. Never empty.
 std::string LibraryFailureWords(Ecosystem ecosystem, int exit_code,
                                 std::string_view output);
 

@@ -13,8 +13,8 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostName = 128;
-constexpr size_t kMostParts = 16;  // of a name that is looked up
+constexpr size_t kMaxName = 128;
+constexpr size_t kMaxParts = 16;  // of a name that is looked up
 
 // How a language reports it: the name follows, and then one of `ends`.
 struct Mark {
@@ -54,11 +54,11 @@ absl::string_view LastName(Ecosystem ecosystem, absl::string_view text) {
 }
 
 bool IsHarmless(absl::string_view name) {
-  return name.size() <= kMostName && IsWordOf(name, "._-+/@~:") &&
+  return name.size() <= kMaxName && IsWordOf(name, "._-+/@~:") &&
          name[0] != '.' && name[0] != '/' && name[0] != '-' &&
          static_cast<size_t>(std::count_if(
              name.begin(), name.end(),
-             [](char c) { return c == '.' || c == '/'; })) < kMostParts;
+             [](char c) { return c == '.' || c == '/'; })) < kMaxParts;
 }
 
 // The first `count` parts, or all if there are fewer.

@@ -45,9 +45,9 @@ LimitFloors ReadLimitFloors(JsonObject object) {
 }
 
 void RaiseTo(const LimitFloors& floors, Limits& limits) {
-  for (const auto& [kind, least] : floors) {
+  for (const auto& [kind, min] : floors) {
     const LimitField& field = FieldOf(kind);
-    field.set(limits, std::max(field.get(limits), least));
+    field.set(limits, std::max(field.get(limits), min));
   }
 }
 

@@ -32,13 +32,13 @@ AddressRange Widened(const IpAddress& address, unsigned prefix) {
 }
 
 // A decimal number without a sign or leading zeros.
-std::optional<unsigned> ParsePrefix(std::string_view text, unsigned most) {
+std::optional<unsigned> ParsePrefix(std::string_view text, unsigned max) {
   const bool digits =
       text.find_first_not_of("0123456789") == std::string_view::npos;
   if (text.empty() || text.size() > 3 || !digits) return std::nullopt;
   if (text.size() > 1 && text[0] == '0') return std::nullopt;
   uint32_t prefix = 0;
-  if (!absl::SimpleAtoi(AbslView(text), &prefix) || prefix > most) {
+  if (!absl::SimpleAtoi(AbslView(text), &prefix) || prefix > max) {
     return std::nullopt;
   }
   return prefix;

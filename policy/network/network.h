@@ -69,17 +69,17 @@ struct NetworkPolicy {
   NetworkLimits limits;
 };
 
-inline constexpr uint32_t kMostPort = 65535;
-inline constexpr size_t kMostHosts = 1000;
-inline constexpr size_t kMostPortRanges = 64;  // of a host
-inline constexpr size_t kMostMethods = 32;     // of a host
-inline constexpr size_t kMostSecrets = 32;     // of a host
+inline constexpr uint32_t kMaxPort = 65535;
+inline constexpr size_t kMaxHosts = 1000;
+inline constexpr size_t kMaxPortRanges = 64;  // of a host
+inline constexpr size_t kMaxMethods = 32;     // of a host
+inline constexpr size_t kMaxSecrets = 32;     // of a host
 
 // The highest values of NetworkLimits. The lowest is 1 for each, and 1 ms for
 // times, because they are sent to the proxy in milliseconds.
-inline constexpr uint32_t kMostConnectionsAtOnce = 1024;
-inline constexpr uint64_t kMostConnections = 1'000'000'000;
-inline constexpr uint64_t kMostNetworkBytes = uint64_t{1} << 40;
+inline constexpr uint32_t kMaxConnectionsAtOnce = 1024;
+inline constexpr uint64_t kMaxConnections = 1'000'000'000;
+inline constexpr uint64_t kMaxNetworkBytes = uint64_t{1} << 40;
 inline constexpr absl::Duration kShortestNetworkTime = absl::Milliseconds(1);
 inline constexpr absl::Duration kLongestNetworkTime = absl::Hours(1);
 

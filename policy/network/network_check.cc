@@ -29,20 +29,19 @@ absl::Status CheckPorts(const AllowedHost& rule, const std::string& pointer) {
   if (rule.ports.empty()) {
     return RefuseEntry(pointer, "is empty; leave it out for 80 and 443");
   }
-  if (rule.ports.size() > kMostPortRanges) {
+  if (rule.ports.size() > kMaxPortRanges) {
     return RefuseEntry(
-        pointer,
-        absl::StrCat("has ", rule.ports.size(), " entries; at most ",
-                     kMostPortRanges, " are taken, ranges count once"));
+        pointer, absl::StrCat("has ", rule.ports.size(), " entries; at most ",
+                              kMaxPortRanges, " are taken, ranges count once"));
   }
   for (size_t i = 0; i < rule.ports.size(); ++i) {
     const PortRange& range = rule.ports[i];
     const std::string entry = absl::StrCat(pointer, "/", i);
     for (const uint32_t port : {range.first, range.last}) {
-      if (port == 0 || port > kMostPort) {
+      if (port == 0 || port > kMaxPort) {
         return RefuseEntry(
             entry,
-            absl::StrCat(port, " is no port; ports are 1 to ", kMostPort));
+            absl::StrCat(port, " is no port; ports are 1 to ", kMaxPort));
       }
     }
     if (range.first > range.last) {
@@ -109,10 +108,10 @@ absl::Status CheckNoTunnel(const AllowedHost& rule, std::string_view what,
 }
 
 absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
-  if (rule.methods.size() > kMostMethods) {
+  if (rule.methods.size() > kMaxMethods) {
     return RefuseEntry(
         pointer, absl::StrCat("has ", rule.methods.size(), " entries; at most ",
-                              kMostMethods, " are taken"));
+                              kMaxMethods, " are taken"));
   }
   for (auto each = rule.methods.begin(); each != rule.methods.end(); ++each) {
     const std::string entry =
@@ -130,10 +129,10 @@ absl::Status CheckMethods(const AllowedHost& rule, const std::string& pointer) {
 }
 
 absl::Status CheckSecrets(const AllowedHost& rule, const std::string& pointer) {
-  if (rule.secrets.size() > kMostSecrets) {
+  if (rule.secrets.size() > kMaxSecrets) {
     return RefuseEntry(
         pointer, absl::StrCat("has ", rule.secrets.size(), " entries; at most ",
-                              kMostSecrets, " are taken"));
+                              kMaxSecrets, " are taken"));
   }
   for (auto each = rule.secrets.begin(); each != rule.secrets.end(); ++each) {
     const std::string entry =
@@ -211,11 +210,11 @@ absl::Status CheckOnce(const AllowedHost& rule, size_t index, Known& known,
   return absl::OkStatus();
 }
 
-absl::Status CheckNumber(const char* name, uint64_t value, uint64_t most) {
-  if (value >= 1 && value <= most) return absl::OkStatus();
+absl::Status CheckNumber(const char* name, uint64_t value, uint64_t max) {
+  if (value >= 1 && value <= max) return absl::OkStatus();
   return RefuseEntry(
       absl::StrCat("/network/limits/", name),
-      absl::StrCat(value, " is out of range; it takes 1 to ", most));
+      absl::StrCat(value, " is out of range; it takes 1 to ", max));
 }
 
 absl::Status CheckTime(const char* name, absl::Duration value) {
@@ -232,9 +231,9 @@ absl::Status CheckTime(const char* name, absl::Duration value) {
 absl::Status CheckNetworkLimits(const NetworkLimits& limits) {
   for (absl::Status status :
        {CheckNumber("connections_at_once", limits.connections_at_once,
-                    kMostConnectionsAtOnce),
-        CheckNumber("connections", limits.connections, kMostConnections),
-        CheckNumber("bytes", limits.bytes, kMostNetworkBytes),
+                    kMaxConnectionsAtOnce),
+        CheckNumber("connections", limits.connections, kMaxConnections),
+        CheckNumber("bytes", limits.bytes, kMaxNetworkBytes),
         CheckTime("connect_time", limits.to_connect),
         CheckTime("speak_time", limits.to_speak),
         CheckTime("idle_time", limits.idle)}) {
@@ -252,10 +251,10 @@ absl::Status Check(const NetworkPolicy& policy) {
                        "is empty, so nothing could be reached; name a host, or "
                        "leave \"network\" out");
   }
-  if (policy.hosts.size() > kMostHosts) {
+  if (policy.hosts.size() > kMaxHosts) {
     return RefuseEntry(
         list, absl::StrCat("has ", policy.hosts.size(), " entries; at most ",
-                           kMostHosts, " are taken"));
+                           kMaxHosts, " are taken"));
   }
   Known known;
   for (size_t i = 0; i < policy.hosts.size(); ++i) {

@@ -20,7 +20,7 @@ std::optional<uint32_t> ParsePort(absl::string_view text) {
   uint32_t port = 0;
   // SimpleAtoi also accepts signs and white space.
   if (text.find_first_not_of("0123456789") != absl::string_view::npos ||
-      !absl::SimpleAtoi(text, &port) || port > kMostPort) {
+      !absl::SimpleAtoi(text, &port) || port > kMaxPort) {
     return std::nullopt;
   }
   return port;
@@ -39,7 +39,7 @@ std::optional<PortRange> ParseRange(const std::string& text) {
 std::optional<PortRange> ParsePorts(const JsonItem& item) {
   if (const auto text = item.String()) return ParseRange(*text);
   const auto number = item.Unsigned();
-  if (!number || *number > kMostPort) return std::nullopt;
+  if (!number || *number > kMaxPort) return std::nullopt;
   const auto port = static_cast<uint32_t>(*number);
   return PortRange{port, port};
 }
@@ -118,11 +118,11 @@ NetworkLimits ReadNetworkLimits(JsonObject& object) {
   constexpr DurationRange kTimes = {kShortestNetworkTime, kLongestNetworkTime};
   NetworkLimits limits;
   limits.connections_at_once = static_cast<uint32_t>(
-      object.Unsigned("connections_at_once", {1, kMostConnectionsAtOnce},
+      object.Unsigned("connections_at_once", {1, kMaxConnectionsAtOnce},
                       limits.connections_at_once));
   limits.connections =
-      object.Unsigned("connections", {1, kMostConnections}, limits.connections);
-  limits.bytes = object.ByteSize("bytes", {1, kMostNetworkBytes}, limits.bytes);
+      object.Unsigned("connections", {1, kMaxConnections}, limits.connections);
+  limits.bytes = object.ByteSize("bytes", {1, kMaxNetworkBytes}, limits.bytes);
   limits.to_connect =
       object.Duration("connect_time", kTimes, limits.to_connect);
   limits.to_speak = object.Duration("speak_time", kTimes, limits.to_speak);

@@ -86,16 +86,15 @@ std::vector<FieldViolation> CheckRanges(const Limits& limits,
   for (const LimitField& field : kLimitFields) {
     const uint64_t value = field.get(limits);
     if (value < field.min) {
-      const auto [is, least] = FormatTwo(field.unit, value, field.min);
+      const auto [is, min] = FormatTwo(field.unit, value, field.min);
       problems.push_back(
           {FieldPath(prefix, field.kind),
-           absl::StrCat(is, " is too small to work; it takes at least ",
-                        least)});
+           absl::StrCat(is, " is too small to work; it takes at least ", min)});
     } else if (value > field.max) {
-      const auto [is, most] = FormatTwo(field.unit, value, field.max);
+      const auto [is, max] = FormatTwo(field.unit, value, field.max);
       problems.push_back(
           {FieldPath(prefix, field.kind),
-           absl::StrCat(is, " is too large; it takes at most ", most)});
+           absl::StrCat(is, " is too large; it takes at most ", max)});
     }
   }
   return problems;
@@ -133,10 +132,10 @@ std::vector<FieldViolation> CheckPair(const Profile& profile) {
     const uint64_t value = field.get(profile.limits);
     const uint64_t maximum = field.get(profile.maximum);
     if (value <= maximum) continue;
-    const auto [most, is] = FormatTwo(field.unit, maximum, value);
+    const auto [max, is] = FormatTwo(field.unit, maximum, value);
     problems.push_back(
         {FieldPath("/maximum", field.kind),
-         absl::StrCat(most, " is below the default in /limits, ", is)});
+         absl::StrCat(max, " is below the default in /limits, ", is)});
   }
   return problems;
 }
@@ -359,12 +358,12 @@ Limits ApplyRequest(const Profile& profile, const LimitRequest& request,
     if (!wish) continue;
     const uint64_t maximum = field.get(profile.maximum);
     if (*wish > maximum) {
-      const auto [is, most] = FormatTwo(field.unit, *wish, maximum);
+      const auto [is, max] = FormatTwo(field.unit, *wish, maximum);
       violations.push_back({FieldPath(prefix, field.kind),
                             absl::StrCat(is,
                                          " is above the maximum of profile "
                                          "\"",
-                                         profile.name, "\", ", most)});
+                                         profile.name, "\", ", max)});
       refused = true;
       continue;
     }

@@ -12,14 +12,14 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostNames = 12;
+constexpr size_t kMaxNames = 12;
 
 std::string Listed(const std::vector<std::string>& names) {
-  if (names.size() <= kMostNames) return absl::StrJoin(names, ", ");
+  if (names.size() <= kMaxNames) return absl::StrJoin(names, ", ");
   const std::vector<std::string> first(names.begin(),
-                                       names.begin() + kMostNames);
+                                       names.begin() + kMaxNames);
   return absl::StrCat(absl::StrJoin(first, ", "), " and ",
-                      names.size() - kMostNames, " more");
+                      names.size() - kMaxNames, " more");
 }
 
 std::string LimitWords(const LimitField& field, const Profile& profile) {

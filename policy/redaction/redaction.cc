@@ -9,7 +9,7 @@ namespace sandglass::policy {
 namespace {
 
 // How many matches may wait before those that are decided are written.
-constexpr size_t kMostWaiting = 64;
+constexpr size_t kMaxWaiting = 64;
 
 }  // namespace
 
@@ -76,14 +76,14 @@ void StreamRedactor::Write(std::string_view data, std::string& out) {
   while (!data.empty()) {
     const uint64_t at = tracker_.taken();
     if (!swallows_ && at >= check_at_) CheckHeld(out);
-    const uint64_t most = swallows_ ? 1 : check_at_ - at;
-    data.remove_prefix(tracker_.Take(data.substr(0, most), match));
+    const uint64_t max = swallows_ ? 1 : check_at_ - at;
+    data.remove_prefix(tracker_.Feed(data.substr(0, max), match));
     if (match) Cover(match->begin, match->pattern);
     if (swallows_) {
       swallows_ = tracker_.first_open() == swallows_from_;
       if (swallows_) covered_.back().end = tracker_.taken();
     }
-    if (covered_.size() > kMostWaiting) Release(tracker_.first_open(), out);
+    if (covered_.size() > kMaxWaiting) Release(tracker_.first_open(), out);
   }
   if (!swallows_ && tracker_.taken() >= check_at_) CheckHeld(out);
   Release(tracker_.first_open(), out);
@@ -142,8 +142,8 @@ void StreamRedactor::CheckHeld(std::string& out) {
   const uint64_t open = tracker_.first_open();
   Release(open, out);
   const uint64_t from = HeldFrom();
-  if (tracker_.taken() - from <= kMostHeld) {
-    check_at_ = from + kMostHeld + 1;
+  if (tracker_.taken() - from <= kMaxHeld) {
+    check_at_ = from + kMaxHeld + 1;
     return;
   }
   Covered all = {open, tracker_.taken(), 0};

@@ -60,12 +60,12 @@ class Redactor {
 // Redacts a text that comes in pieces; how it is cut makes no difference to the
 // output as a whole. It holds back the end of the text, from the place where a
 // match may have begun that isn't decided yet. If that would be more than
-// kMostHeld bytes, they are replaced as if they had matched, and so is what
+// kMaxHeld bytes, they are replaced as if they had matched, and so is what
 // follows until it can't become a match any more.
 // Not thread-safe. Needs up to about 2 MiB for its tables.
 class StreamRedactor {
  public:
-  static constexpr uint64_t kMostHeld = uint64_t{64} << 10;
+  static constexpr uint64_t kMaxHeld = uint64_t{64} << 10;
 
   // Shares ownership of `redactor`, which isn't null.
   explicit StreamRedactor(std::shared_ptr<const Redactor> redactor);
@@ -105,8 +105,8 @@ class StreamRedactor {
   uint64_t held_from_ = 0;
   std::string_view piece_;  // of the current call of Write
   uint64_t piece_from_ = 0;
-  uint64_t check_at_ = kMostHeld + 1;  // before this not too much can be held
-  bool swallows_ = false;              // while swallows_from_ is open
+  uint64_t check_at_ = kMaxHeld + 1;  // before this not too much can be held
+  bool swallows_ = false;             // while swallows_from_ is open
   uint64_t swallows_from_ = 0;
   std::vector<uint64_t> counts_;  // by the pattern's index
 };

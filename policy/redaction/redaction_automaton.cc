@@ -77,7 +77,7 @@ RedactionTracker::RedactionTracker(const RedactionAutomaton& automaton)
   Forget();
 }
 
-size_t RedactionTracker::Take(std::string_view data,
+size_t RedactionTracker::Feed(std::string_view data,
                               std::optional<Match>& match) {
   match.reset();
   const size_t width = automaton_.class_count_;
@@ -137,7 +137,7 @@ void RedactionTracker::Apply(const Edge& edge, std::optional<Match>& match) {
 // The transition of the current state for `byte`; it is kept if there is room.
 const RedactionTracker::Edge& RedactionTracker::FindEdge(uint8_t byte) {
   FollowAll(byte);
-  if (cached_bytes_ > kMostCachedBytes) {
+  if (cached_bytes_ > kMaxCachedBytes) {
     Forget();
     edge_.target = StateOf(next_);
     return edge_;

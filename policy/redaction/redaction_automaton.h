@@ -66,7 +66,7 @@ class RedactionTracker {
   // returns their number. If several matches end there, `match` is the one that
   // begins first, and among those the one of the first pattern. nullopt: no
   // match has ended.
-  size_t Take(std::string_view data, std::optional<Match>& match);
+  size_t Feed(std::string_view data, std::optional<Match>& match);
 
   uint64_t taken() const { return taken_; }
   // Where the earliest open match begins; when none is open, the number of
@@ -80,7 +80,7 @@ class RedactionTracker {
   void Close();
 
  private:
-  static constexpr size_t kMostCachedBytes = size_t{1} << 20;
+  static constexpr size_t kMaxCachedBytes = size_t{1} << 20;
   static constexpr uint32_t kIdle = 0;  // the state in which nothing is open
   static constexpr uint32_t kEndOfGroup = UINT32_MAX;
   static constexpr uint32_t kNewGroup = UINT32_MAX;

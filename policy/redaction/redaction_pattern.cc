@@ -52,17 +52,17 @@ class RedactionPatternBuilder {
   uint32_t AddRepeat(const RedactionSyntax& repeat, uint32_t next) {
     const RedactionSyntax& part = repeat.parts[0];
     uint32_t begin = next;
-    uint32_t copies = repeat.least;
-    if (repeat.most) {
+    uint32_t copies = repeat.min;
+    if (repeat.max) {
       // From each of the optional copies there is a way to the end.
-      for (uint32_t i = repeat.least; i < *repeat.most; ++i) {
+      for (uint32_t i = repeat.min; i < *repeat.max; ++i) {
         begin = AddSplit(Add(part, begin), next);
       }
     } else {
       const uint32_t again = AddSplit(next, next);
       begin = Add(part, again);
       pattern_.nodes_[again].next = begin;
-      if (repeat.least == 0) begin = again;
+      if (repeat.min == 0) begin = again;
       copies = std::max(copies, 1u) - 1;
     }
     for (uint32_t i = 0; i < copies; ++i) begin = Add(part, begin);

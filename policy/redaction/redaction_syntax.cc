@@ -15,7 +15,7 @@ namespace {
 using ByteSet = RedactionPattern::ByteSet;
 using Kind = RedactionSyntax::Kind;
 
-constexpr uint32_t kMostRepeats = 1000;  // RE2's own bound
+constexpr uint32_t kMaxRepeats = 1000;  // RE2's own bound
 constexpr std::string_view kIgnoreCase = "(?i)";
 
 uint8_t Byte(char c) { return static_cast<uint8_t>(c); }
@@ -314,12 +314,12 @@ class Parser {
     RedactionSyntax repeat{.kind = Kind::kRepeat};
     switch (peek()) {
       case '?':
-        repeat.most = 1;
+        repeat.max = 1;
         break;
       case '*':
         break;
       case '+':
-        repeat.least = 1;
+        repeat.min = 1;
         break;
       case '{':
         ReadBounds(repeat);
@@ -342,34 +342,34 @@ class Parser {
   // Reads "{m}", "{m,n}" or "{m,}", except for the closing brace.
   void ReadBounds(RedactionSyntax& repeat) {
     const size_t begin = at_++;
-    const std::optional<uint32_t> least = Number();
-    repeat.most = least;
-    if (least && !done() && peek() == ',') {
+    const std::optional<uint32_t> min = Number();
+    repeat.max = min;
+    if (min && !done() && peek() == ',') {
       ++at_;
-      repeat.most = Number();
+      repeat.max = Number();
     }
-    if (!least || done() || peek() != '}') {
+    if (!min || done() || peek() != '}') {
       return Fail(begin,
                   "expected {m}, {m,n} or {m,}; for the character write \\{");
     }
-    repeat.least = *least;
-    if (*least > kMostRepeats || repeat.most.value_or(0) > kMostRepeats) {
-      return Fail(begin, absl::StrCat("at most ", kMostRepeats, " repeats"));
+    repeat.min = *min;
+    if (*min > kMaxRepeats || repeat.max.value_or(0) > kMaxRepeats) {
+      return Fail(begin, absl::StrCat("at most ", kMaxRepeats, " repeats"));
     }
-    if (repeat.most && *repeat.most < *least) {
+    if (repeat.max && *repeat.max < *min) {
       return Fail(begin, "the most is less than the least");
     }
-    if (repeat.most && *repeat.most == 0) {
+    if (repeat.max && *repeat.max == 0) {
       return Fail(begin, "what comes no times can be left out");
     }
   }
 
-  // Numbers that are too long are represented by kMostRepeats + 1.
+  // Numbers that are too long are represented by kMaxRepeats + 1.
   std::optional<uint32_t> Number() {
     std::optional<uint32_t> number;
     for (; !done() && absl::ascii_isdigit(Byte(peek())); ++at_) {
       const auto digit = static_cast<uint32_t>(peek() - '0');
-      number = std::min(number.value_or(0) * 10 + digit, kMostRepeats + 1);
+      number = std::min(number.value_or(0) * 10 + digit, kMaxRepeats + 1);
     }
     return number;
   }
@@ -395,7 +395,7 @@ bool RedactionSyntax::MayBeEmpty() const {
     case Kind::kChoice:
       return std::any_of(parts.begin(), parts.end(), may);
     case Kind::kRepeat:
-      return least == 0 || may(parts[0]);
+      return min == 0 || may(parts[0]);
   }
   return true;
 }
@@ -409,8 +409,8 @@ size_t RedactionSyntax::NodeCount(size_t bound) const {
   }
   if (kind != Kind::kRepeat) return count;
   // A split before each optional copy, and one for repeating.
-  const size_t copies = most ? *most : std::max<uint32_t>(least, 1);
-  const size_t splits = most ? *most - least : 1;
+  const size_t copies = max ? *max : std::max<uint32_t>(min, 1);
+  const size_t splits = max ? *max - min : 1;
   return std::min(bound, count * copies + splits);
 }
 

@@ -18,8 +18,8 @@ struct RedactionSyntax {
   Kind kind = Kind::kSequence;
   std::bitset<256> bytes;              // kBytes; not empty
   std::vector<RedactionSyntax> parts;  // one for kRepeat
-  uint32_t least = 0;                  // kRepeat
-  std::optional<uint32_t> most;        // kRepeat; not 0; absent: any
+  uint32_t min = 0;                    // kRepeat
+  std::optional<uint32_t> max;         // kRepeat; not 0; absent: any
 
   // Whether it matches the empty text.
   bool MayBeEmpty() const;

@@ -17,7 +17,7 @@ constexpr absl::string_view kHeader = "sandglass-facts 1";
 constexpr absl::string_view kEnd = "end";
 constexpr absl::string_view kOverflow = "overflow";
 constexpr size_t kFields = 7;
-constexpr uint32_t kMostLines = 1 << 24;
+constexpr uint32_t kMaxLines = 1 << 24;
 
 constexpr std::pair<absl::string_view, FactKind> kKinds[] = {
     {"import", FactKind::kImport},
@@ -29,18 +29,18 @@ constexpr std::pair<absl::string_view, FactKind> kKinds[] = {
 };
 
 bool IsText(absl::string_view text) {
-  return text.size() <= kMostFactNameBytes && IsValidUtf8(StdView(text)) &&
+  return text.size() <= kMaxFactNameBytes && IsValidUtf8(StdView(text)) &&
          std::none_of(text.begin(), text.end(), [](char c) {
            return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
          });
 }
 
-bool Number(absl::string_view text, uint32_t least, uint32_t most,
+bool Number(absl::string_view text, uint32_t min, uint32_t max,
             uint32_t& number) {
   // No sign and no white space, which SimpleAtoi would accept.
   return !text.empty() && text.front() >= '0' && text.front() <= '9' &&
          text.back() >= '0' && text.back() <= '9' &&
-         absl::SimpleAtoi(text, &number) && number >= least && number <= most;
+         absl::SimpleAtoi(text, &number) && number >= min && number <= max;
 }
 
 std::optional<Fact> ParseFact(absl::string_view line, size_t source_count) {
@@ -53,9 +53,9 @@ std::optional<Fact> ParseFact(absl::string_view line, size_t source_count) {
   if (kind == std::end(kKinds) || source_count == 0 ||
       !Number(fields[1], 0, static_cast<uint32_t>(source_count - 1),
               fact.file) ||
-      !Number(fields[2], 1, kMostLines, fact.line) ||
-      !Number(fields[3], 1, kMostLines, fact.column) ||
-      !Number(fields[4], 1, kMostLines, fact.count) || fields[5].empty() ||
+      !Number(fields[2], 1, kMaxLines, fact.line) ||
+      !Number(fields[3], 1, kMaxLines, fact.column) ||
+      !Number(fields[4], 1, kMaxLines, fact.count) || fields[5].empty() ||
       !IsText(fields[5]) || !IsText(fields[6])) {
     return std::nullopt;
   }
@@ -70,10 +70,10 @@ std::optional<Fact> ParseFact(absl::string_view line, size_t source_count) {
 absl::StatusOr<std::vector<Fact>> ParseFacts(std::string_view text,
                                              size_t source_count) {
   const absl::string_view all(text.data(), text.size());
-  if (all.size() > kMostFactsBytes) {
+  if (all.size() > kMaxFactsBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("the analyser said ", all.size(),
-                     " bytes; it may say at most ", kMostFactsBytes));
+                     " bytes; it may say at most ", kMaxFactsBytes));
   }
   if (all.empty() || all.back() != '\n') {
     return absl::InvalidArgumentError("the analyser ended before its time");
@@ -87,9 +87,9 @@ absl::StatusOr<std::vector<Fact>> ParseFacts(std::string_view text,
       (lines.back() != kEnd && lines.back() != kOverflow)) {
     return absl::InvalidArgumentError("the analyser ended before its time");
   }
-  if (lines.back() == kOverflow || lines.size() - 2 > kMostFacts) {
+  if (lines.back() == kOverflow || lines.size() - 2 > kMaxFacts) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the program uses more than ", kMostFacts,
+        absl::StrCat("the program uses more than ", kMaxFacts,
                      " different names, or they are longer than can be told"));
   }
   std::vector<Fact> facts;

@@ -36,9 +36,9 @@ struct Fact {
 
 // Bounds of an analyser's output; an analyser with more facts reports that
 // instead.
-inline constexpr size_t kMostFacts = 4096;
-inline constexpr size_t kMostFactsBytes = size_t{256} << 10;
-inline constexpr size_t kMostFactNameBytes = 200;
+inline constexpr size_t kMaxFacts = 4096;
+inline constexpr size_t kMaxFactsBytes = size_t{256} << 10;
+inline constexpr size_t kMaxFactNameBytes = 200;
 
 // Reads an analyser's output in the format of docs/policy.md. It comes from a
 // jail, so INVALID_ARGUMENT for anything that isn't exactly as it should be,

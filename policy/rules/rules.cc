@@ -157,7 +157,7 @@ class Collector {
     }
   }
 
-  Findings Take() {
+  Findings Collect() {
     std::stable_sort(findings_.list.begin(), findings_.list.end(),
                      [](const Finding& a, const Finding& b) {
                        const auto key = [](const Finding& f) {
@@ -166,10 +166,10 @@ class Collector {
                        };
                        return key(a) < key(b);
                      });
-    if (findings_.list.size() > kMostFindings) {
+    if (findings_.list.size() > kMaxFindings) {
       findings_.dropped =
-          static_cast<uint32_t>(findings_.list.size() - kMostFindings);
-      findings_.list.resize(kMostFindings);
+          static_cast<uint32_t>(findings_.list.size() - kMaxFindings);
+      findings_.list.resize(kMaxFindings);
     }
     return std::move(findings_);
   }
@@ -283,7 +283,7 @@ Findings ApplyRules(const std::vector<Rule>& rules, std::string_view language,
       collector.AddFacts(rule, *facts);
     }
   }
-  return collector.Take();
+  return collector.Collect();
 }
 
 }  // namespace sandglass::policy

@@ -80,7 +80,7 @@ inline constexpr char kAnalysisFailed[] = "analysis-failed";
 inline constexpr char kSyntaxErrorFound[] = "syntax-error";
 
 // Findings beyond this number are counted and left out, the least severe first.
-inline constexpr size_t kMostFindings = 100;
+inline constexpr size_t kMaxFindings = 100;
 
 // The result of applying the rules to a program.
 struct Findings {

@@ -12,12 +12,12 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostRules = 200;
-constexpr size_t kMostNames = 1000;
+constexpr size_t kMaxRules = 200;
+constexpr size_t kMaxNames = 1000;
 // The bound for all rules together: each rule is compared with each other one,
 // and with the names in programs.
-constexpr size_t kMostNamesInAll = 2000;
-constexpr size_t kMostMessageBytes = 500;
+constexpr size_t kMaxNamesInAll = 2000;
+constexpr size_t kMaxMessageBytes = 500;
 
 constexpr RuleKind kNamedKinds[] = {RuleKind::kModules, RuleKind::kOnlyModules,
                                     RuleKind::kCalls};
@@ -34,10 +34,10 @@ bool IsPrintable(const std::string& text) {
 // Why a rule of this kind can't have this name; empty when it can.
 std::string WrongName(RuleKind kind, const std::string& name) {
   if (name.empty()) return "is empty";
-  if (name.size() > kMostFactNameBytes || !IsPrintable(name) ||
+  if (name.size() > kMaxFactNameBytes || !IsPrintable(name) ||
       name.find(' ') != std::string::npos) {
     return absl::StrCat("expected a name without blanks, at most ",
-                        kMostFactNameBytes, " bytes");
+                        kMaxFactNameBytes, " bytes");
   }
   const size_t star = name.find('*');
   if (star == std::string::npos || kind == RuleKind::kCalls) return "";
@@ -68,10 +68,10 @@ Severity ReadSeverity(JsonObject& object) {
 void ReadNames(JsonObject& object, Rule& rule) {
   const std::string key(RuleKindKey(rule.kind));
   rule.names = object.Strings(key);
-  if (rule.names.size() > kMostNames) {
+  if (rule.names.size() > kMaxNames) {
     object.AddError(key,
                     absl::StrCat("has ", rule.names.size(),
-                                 " names; it may have at most ", kMostNames));
+                                 " names; it may have at most ", kMaxNames));
     return;
   }
   // An empty list of allowed modules is meaningful: none may be imported.
@@ -141,9 +141,9 @@ Rule ReadRule(JsonObject& object) {
   }
   rule.severity = ReadSeverity(object);
   rule.message = object.String("message", "");
-  if (rule.message.size() > kMostMessageBytes || !IsPrintable(rule.message)) {
+  if (rule.message.size() > kMaxMessageBytes || !IsPrintable(rule.message)) {
     object.AddError("message", absl::StrCat("expected one line of at most ",
-                                            kMostMessageBytes, " bytes"));
+                                            kMaxMessageBytes, " bytes"));
   }
   if (object.Has("languages")) {
     rule.languages = object.Strings("languages");
@@ -162,10 +162,10 @@ std::vector<Rule> ReadRules(JsonObject& profile) {
   std::vector<Rule> rules;
   if (!profile.Has("rules")) return rules;
   std::vector<JsonObject> objects = profile.Objects("rules");
-  if (objects.size() > kMostRules) {
+  if (objects.size() > kMaxRules) {
     profile.AddError("rules",
                      absl::StrCat("has ", objects.size(),
-                                  " rules; there can be at most ", kMostRules));
+                                  " rules; there can be at most ", kMaxRules));
     return rules;
   }
   size_t names = 0;
@@ -173,11 +173,11 @@ std::vector<Rule> ReadRules(JsonObject& profile) {
     rules.push_back(ReadRule(object));
     names += rules.back().names.size();
   }
-  if (names > kMostNamesInAll) {
+  if (names > kMaxNamesInAll) {
     profile.AddError("rules", absl::StrCat("have ", names,
                                            " names together; they may have at "
                                            "most ",
-                                           kMostNamesInAll));
+                                           kMaxNamesInAll));
   }
   return rules;
 }

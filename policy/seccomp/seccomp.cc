@@ -144,7 +144,7 @@ class Loader {
     return ReadRules(absl::StrCat("additions/", name));
   }
 
-  std::vector<SeccompPolicy::Rule> TakeRules() { return std::move(rules_); }
+  std::vector<SeccompPolicy::Rule> ReleaseRules() { return std::move(rules_); }
 
  private:
   // What the rules read so far say about a call.
@@ -323,7 +323,7 @@ absl::StatusOr<SeccompPolicy> SeccompPolicy::Load(
   Loader loader(directory);
   if (absl::Status read = loader.ReadPolicy(name); !read.ok()) return read;
   SeccompPolicy policy;
-  policy.rules_ = loader.TakeRules();
+  policy.rules_ = loader.ReleaseRules();
   RuleAdder adder(policy.rules_);
   for (const std::string& addition : additions) {
     if (absl::Status known = CheckAdditionName(directory, addition);
@@ -334,7 +334,7 @@ absl::StatusOr<SeccompPolicy> SeccompPolicy::Load(
     // same calls.
     Loader own(directory);
     absl::Status status = own.ReadAddition(addition);
-    if (status.ok()) status = adder.Add(addition, own.TakeRules());
+    if (status.ok()) status = adder.Add(addition, own.ReleaseRules());
     if (!status.ok()) return status;
   }
   return policy;

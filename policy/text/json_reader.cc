@@ -50,11 +50,11 @@ std::string Exact(uint64_t value) { return absl::StrCat(value); }
 
 std::string RangeText(uint64_t value, UnsignedRange range,
                       std::string (*format)(uint64_t)) {
-  const std::string most = range.max == UnsignedRange().max
-                               ? std::string(" or more")
-                               : absl::StrCat(" to ", format(range.max));
+  const std::string max = range.max == UnsignedRange().max
+                              ? std::string(" or more")
+                              : absl::StrCat(" to ", format(range.max));
   return absl::StrCat(format(value), " is out of range; it takes ",
-                      format(range.min), most);
+                      format(range.min), max);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ absl::Status Refuse(std::string_view path, std::string_view why) {
 
 // Removes the first segment from `rest`, with the slash after it, and returns
 // it.
-std::string_view TakeSegment(std::string_view& rest) {
+std::string_view ConsumeSegment(std::string_view& rest) {
   const size_t slash = rest.find('/');
   const std::string_view segment = rest.substr(0, slash);
   rest = slash == std::string_view::npos ? std::string_view()
@@ -49,11 +49,11 @@ bool InBracket(std::string_view set, char32_t character) {
   if (negated) set.remove_prefix(1);
   bool found = false;
   while (!set.empty()) {
-    const char32_t low = TakeUtf8Character(set);
+    const char32_t low = ConsumeUtf8Character(set);
     char32_t high = low;
     if (set.size() >= 2 && set[0] == '-') {
       set.remove_prefix(1);
-      high = TakeUtf8Character(set);
+      high = ConsumeUtf8Character(set);
     }
     found |= low <= character && character <= high;
   }
@@ -62,7 +62,7 @@ bool InBracket(std::string_view set, char32_t character) {
 
 // Compares one element of a segment's pattern (not a star) with one character.
 // Removes the element from `pattern` in any case.
-bool TakeElement(std::string_view& pattern, char32_t character) {
+bool ConsumeElement(std::string_view& pattern, char32_t character) {
   if (pattern[0] == '?') {
     pattern.remove_prefix(1);
     return true;
@@ -73,7 +73,7 @@ bool TakeElement(std::string_view& pattern, char32_t character) {
     pattern.remove_prefix(length);
     return InBracket(set, character);
   }
-  return TakeUtf8Character(pattern) == character;
+  return ConsumeUtf8Character(pattern) == character;
 }
 
 // Only the last star needs to be tried again: if an earlier one matched fewer
@@ -93,11 +93,11 @@ bool SegmentMatch(std::string_view pattern, std::string_view name) {
     }
     if (name.empty() && pattern.empty()) return true;
     if (!name.empty() && !pattern.empty() &&
-        TakeElement(pattern, TakeUtf8Character(name))) {
+        ConsumeElement(pattern, ConsumeUtf8Character(name))) {
       continue;
     }
     if (!starred || retry_name.empty()) return false;
-    TakeUtf8Character(retry_name);
+    ConsumeUtf8Character(retry_name);
     pattern = retry_pattern;
     name = retry_name;
   }
@@ -154,7 +154,7 @@ absl::Status ValidateGlob(std::string_view pattern) {
     return status;
   }
   for (std::string_view rest = pattern; !rest.empty();) {
-    std::string_view segment = TakeSegment(rest);
+    std::string_view segment = ConsumeSegment(rest);
     while (!segment.empty()) {
       size_t length = 1;
       if (segment[0] == '[') length = BracketLength(segment);
@@ -193,7 +193,7 @@ bool Match(std::string_view pattern, std::string_view path, Dots dots) {
   std::string_view retry_path;
   while (true) {
     if (pattern == "**" || pattern.substr(0, 3) == "**/") {
-      TakeSegment(pattern);
+      ConsumeSegment(pattern);
       starred = true;
       retry_pattern = pattern;
       retry_path = path;
@@ -201,14 +201,14 @@ bool Match(std::string_view pattern, std::string_view path, Dots dots) {
     }
     if (path.empty() && pattern.empty()) return true;
     if (!path.empty() && !pattern.empty()) {
-      const std::string_view element = TakeSegment(pattern);
+      const std::string_view element = ConsumeSegment(pattern);
       const bool hidden = Hidden(path, dots) && element[0] != '.';
-      if (SegmentMatch(element, TakeSegment(path)) && !hidden) continue;
+      if (SegmentMatch(element, ConsumeSegment(path)) && !hidden) continue;
     }
     if (!starred || retry_path.empty() || Hidden(retry_path, dots)) {
       return false;
     }
-    TakeSegment(retry_path);
+    ConsumeSegment(retry_path);
     pattern = retry_pattern;
     path = retry_path;
   }

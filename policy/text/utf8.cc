@@ -4,7 +4,7 @@ namespace sandglass::policy {
 
 bool IsValidUtf8(std::string_view text) {
   while (!text.empty()) {
-    if (TakeUtf8Character(text) >= kNoCharacter) return false;
+    if (ConsumeUtf8Character(text) >= kNoCharacter) return false;
   }
   return true;
 }

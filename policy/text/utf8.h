@@ -9,13 +9,13 @@ namespace sandglass::policy {
 // True for well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
 bool IsValidUtf8(std::string_view text);
 
-// Of TakeUtf8Character: no character has this value or a larger one.
+// Of ConsumeUtf8Character: no character has this value or a larger one.
 inline constexpr char32_t kNoCharacter = 0x200000;
 
 // Takes one character off the front of `text`, which is not empty. A byte that
 // begins no well-formed sequence counts alone; its value is kNoCharacter or
 // more, and differs from byte to byte.
-inline char32_t TakeUtf8Character(std::string_view& text) {
+inline char32_t ConsumeUtf8Character(std::string_view& text) {
   const auto byte = [&text](size_t i) {
     return static_cast<unsigned char>(text[i]);
   };
@@ -45,12 +45,12 @@ inline bool IsUtf8Continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-// How many bytes, `most` or a few less, end where a character does: where to
+// How many bytes, `max` or a few less, end where a character does: where to
 // cut a text. `text` is UTF-8.
-inline size_t WholeCharacters(std::string_view text, size_t most) {
-  if (most >= text.size()) return text.size();
-  while (most > 0 && IsUtf8Continuation(text[most])) --most;
-  return most;
+inline size_t WholeCharacters(std::string_view text, size_t max) {
+  if (max >= text.size()) return text.size();
+  while (max > 0 && IsUtf8Continuation(text[max])) --max;
+  return max;
 }
 
 }  // namespace sandglass::policy

@@ -13,18 +13,18 @@ namespace {
 struct UnchargedRule {
   const char* rule;
   const char* held;  // "…" of "was stopped because … 17 MiB of kernel memory"
-  uint64_t most;     // bytes
+  uint64_t max;      // bytes
 };
 
 UnchargedRule RuleFor(KillReason reason) {
   switch (reason) {
     case KillReason::kBacklog:
       return {"tcp-backlog", "TCP connections that it had not accepted held",
-              kMostBacklogBytes};
+              kMaxBacklogBytes};
     case KillReason::kLocks:
-      return {"record-locks", "its locks on files held", kMostRecordLockBytes};
+      return {"record-locks", "its locks on files held", kMaxRecordLockBytes};
     default:
-      return {"netlink-memory", "its netlink sockets held", kMostNetlinkBytes};
+      return {"netlink-memory", "its netlink sockets held", kMaxNetlinkBytes};
   }
 }
 
@@ -35,22 +35,22 @@ std::optional<Excess> FindExcess(const UnchargedMemory& memory) {
        {std::pair(KillReason::kNetlink, memory.netlink_bytes),
         std::pair(KillReason::kBacklog, memory.backlog_bytes),
         std::pair(KillReason::kLocks, memory.lock_bytes)}) {
-    if (bytes > RuleFor(reason).most) return Excess{reason, bytes};
+    if (bytes > RuleFor(reason).max) return Excess{reason, bytes};
   }
   return std::nullopt;
 }
 
 void DecideUncharged(const Kill& kill, const char* whole, Verdict& verdict) {
   const UnchargedRule rule = RuleFor(kill.reason);
-  const uint64_t bytes = kill.measured > 0 ? kill.measured : rule.most;
+  const uint64_t bytes = kill.measured > 0 ? kill.measured : rule.max;
   verdict.outcome = Outcome::kMemoryLimit;
   verdict.rule = rule.rule;
-  verdict.limit = LimitReading{LimitKind::kMemory, rule.most, bytes};
+  verdict.limit = LimitReading{LimitKind::kMemory, rule.max, bytes};
   verdict.explanation = absl::StrCat(
       whole, " was stopped because ", rule.held, " ", FormatBytes(bytes),
       " of kernel memory, which the memory limit doesn't cover: they may "
       "hold ",
-      FormatBytes(rule.most), ".");
+      FormatBytes(rule.max), ".");
 }
 
 }  // namespace sandglass::policy

@@ -52,14 +52,14 @@ enum class KillReason {
 // How much a run's netlink sockets may hold. It is kernel memory that isn't
 // charged to any control group; a program that reads the answers to its
 // requests needs only kilobytes of it.
-inline constexpr uint64_t kMostNetlinkBytes = 16 << 20;
+inline constexpr uint64_t kMaxNetlinkBytes = 16 << 20;
 // The same for TCP connections that nobody has accepted: what waits in them,
 // and the connections themselves. A server that accepts its connections keeps
 // almost nothing there.
-inline constexpr uint64_t kMostBacklogBytes = 16 << 20;
+inline constexpr uint64_t kMaxBacklogBytes = 16 << 20;
 // And for record locks, about five thousand of them, on machines that have many
 // times that number in all (sandbox/jail/lock_census.h).
-inline constexpr uint64_t kMostRecordLockBytes = 1 << 20;
+inline constexpr uint64_t kMaxRecordLockBytes = 1 << 20;
 
 // Kernel memory of a run that isn't charged to any control group.
 struct UnchargedMemory {

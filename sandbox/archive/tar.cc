@@ -23,12 +23,12 @@ constexpr Field kName = {0, 100}, kMode = {100, 8}, kUid = {108, 8},
                 kChecksum = {148, 8}, kType = {156, 1}, kLink = {157, 100},
                 kMagic = {257, 8}, kPrefix = {345, 155};
 
-constexpr uint64_t kMostOctal = 077777777777;  // eleven digits
+constexpr uint64_t kMaxOctal = 077777777777;  // eleven digits
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kFractionDigits = 9;
 // The most bytes of a long name or a pax header.
-constexpr uint64_t kMostExtensionBytes = 1024 * 1024;
-constexpr uint64_t kMostSize = uint64_t{1} << 62;
+constexpr uint64_t kMaxExtensionBytes = 1024 * 1024;
+constexpr uint64_t kMaxSize = uint64_t{1} << 62;
 
 absl::string_view Get(const char* block, Field field) {
   return {block + field.offset, field.size};
@@ -137,14 +137,14 @@ std::optional<struct timespec> ParseTime(absl::string_view text) {
     digits.resize(kFractionDigits, '0');
     if (!absl::SimpleAtoi(digits, &part)) return std::nullopt;
   }
-  constexpr auto kMost = static_cast<uint64_t>(INT64_MAX);
+  constexpr auto kMax = static_cast<uint64_t>(INT64_MAX);
   struct timespec time = {};
   if (!negative) {
-    time.tv_sec = static_cast<int64_t>(std::min(seconds, kMost));
+    time.tv_sec = static_cast<int64_t>(std::min(seconds, kMax));
     time.tv_nsec = part;
     return time;
   }
-  if (seconds > kMost) {
+  if (seconds > kMax) {
     time.tv_sec = INT64_MIN;
     return time;
   }
@@ -152,7 +152,7 @@ std::optional<struct timespec> ParseTime(absl::string_view text) {
     part = kSecond - part;
     // As a positive number, the whole seconds of this time would be one too
     // many.
-    if (seconds == kMost) {
+    if (seconds == kMax) {
       time.tv_sec = INT64_MIN;
       time.tv_nsec = part;
       return time;
@@ -219,13 +219,13 @@ std::string TarHeader(const TarMember& member) {
   const uint64_t seconds =
       member.mtime.tv_sec < 0
           ? 0
-          : std::min(static_cast<uint64_t>(member.mtime.tv_sec), kMostOctal);
+          : std::min(static_cast<uint64_t>(member.mtime.tv_sec), kMaxOctal);
   std::string pax;
   if (path.size() > kName.size) pax += PaxRecord("path", path);
   if (member.link.size() > kLink.size) {
     pax += PaxRecord("linkpath", member.link);
   }
-  if (size > kMostOctal) pax += PaxRecord("size", absl::StrCat(size));
+  if (size > kMaxOctal) pax += PaxRecord("size", absl::StrCat(size));
   if (member.mtime.tv_sec != static_cast<int64_t>(seconds) ||
       member.mtime.tv_nsec != 0) {
     pax += PaxRecord("mtime", PaxTime(member.mtime));
@@ -237,7 +237,7 @@ std::string TarHeader(const TarMember& member) {
     text.append(TarPadding(pax.size()), '\0');
   }
   text += Header(type, path, member.link, member.mode & 07777,
-                 std::min(size, kMostOctal), seconds);
+                 std::min(size, kMaxOctal), seconds);
   return text;
 }
 
@@ -264,7 +264,7 @@ TarReader::Step TarReader::Skip(uint64_t size) {
 }
 
 TarReader::Step TarReader::ReadText(uint64_t size, std::string& text) {
-  if (size > kMostExtensionBytes) return Step::kBad;
+  if (size > kMaxExtensionBytes) return Step::kBad;
   text.resize(size);
   for (size_t done = 0; done < text.size();) {
     const ssize_t got = source_(text.data() + done, text.size() - done);
@@ -275,7 +275,7 @@ TarReader::Step TarReader::ReadText(uint64_t size, std::string& text) {
   return Skip(TarPadding(size));
 }
 
-bool TarReader::TakePaxRecords(absl::string_view records) {
+bool TarReader::ParsePaxRecords(absl::string_view records) {
   while (!records.empty()) {
     const size_t space = records.find(' ');
     size_t length = 0;
@@ -311,12 +311,12 @@ bool TarReader::TakePaxRecords(absl::string_view records) {
 }
 
 // Reads headers that describe the member after them.
-TarReader::Step TarReader::TakeExtension(char type, uint64_t size) {
+TarReader::Step TarReader::ParseExtension(char type, uint64_t size) {
   std::string text;
   if (const Step step = ReadText(size, text); step != Step::kMember) {
     return step;
   }
-  if (type == 'x') return TakePaxRecords(text) ? Step::kMember : Step::kBad;
+  if (type == 'x') return ParsePaxRecords(text) ? Step::kMember : Step::kBad;
   if (type == 'L' || type == 'K') {
     text.resize(std::min(text.find('\0'), text.size()));
     (type == 'L' ? overrides_.path : overrides_.link) = text;
@@ -324,8 +324,8 @@ TarReader::Step TarReader::TakeExtension(char type, uint64_t size) {
   return Step::kMember;
 }
 
-TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
-                                      bool& complete) {
+TarReader::Step TarReader::ParseHeader(const char* block, TarMember& member,
+                                       bool& complete) {
   const std::optional<uint64_t> sum = GetNumber(block, kChecksum);
   const std::optional<uint64_t> size = GetNumber(block, kSize);
   const std::optional<uint64_t> mode = GetNumber(block, kMode);
@@ -335,7 +335,7 @@ TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
   }
   const char type = block[kType.offset];
   if (type == 'x' || type == 'g' || type == 'L' || type == 'K') {
-    return TakeExtension(type, *size);
+    return ParseExtension(type, *size);
   }
   member.path = GetText(block, kName);
   // GNU's own variant has other fields where ustar has the prefix.
@@ -376,7 +376,7 @@ TarReader::Step TarReader::TakeHeader(const char* block, TarMember& member,
                    GetNumber(block, kMtime).value_or(0), INT64_MAX)),
                .tv_nsec = 0});
   member.size = overrides_.size.value_or(*size);
-  if (member.size > kMostSize) return Step::kBad;
+  if (member.size > kMaxSize) return Step::kBad;
   // For other types the size means nothing, or is that of a link's target.
   if (member.type != TarType::kFile) member.size = 0;
   overrides_ = {};
@@ -398,7 +398,7 @@ TarReader::Step TarReader::Next(TarMember& member) {
   for (bool complete = false; !complete;) {
     Step step = ReadBlock(block);
     if (step == Step::kMember && IsZeroBlock(block)) return Step::kEnd;
-    if (step == Step::kMember) step = TakeHeader(block, member, complete);
+    if (step == Step::kMember) step = ParseHeader(block, member, complete);
     if (step != Step::kMember) return step;
   }
   return Step::kMember;

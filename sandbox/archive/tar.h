@@ -73,9 +73,9 @@ class TarReader {
   Step ReadBlock(char* block);
   Step Skip(uint64_t size);
   Step ReadText(uint64_t size, std::string& text);
-  Step TakeHeader(const char* block, TarMember& member, bool& complete);
-  Step TakeExtension(char type, uint64_t size);
-  bool TakePaxRecords(absl::string_view records);
+  Step ParseHeader(const char* block, TarMember& member, bool& complete);
+  Step ParseExtension(char type, uint64_t size);
+  bool ParsePaxRecords(absl::string_view records);
 
   const Source source_;
   Overrides overrides_;

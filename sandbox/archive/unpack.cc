@@ -230,7 +230,7 @@ FileResult Unpacker::MakeSymlink(const TarMember& member,
   return {};
 }
 
-FileResult Unpacker::Take(TarReader& reader, const TarMember& member) {
+FileResult Unpacker::UnpackMember(TarReader& reader, const TarMember& member) {
   if (entries_ >= max_entries_ || member.size > max_bytes_ - bytes_) {
     return {FileCode::kTooLarge, 0};
   }
@@ -312,12 +312,12 @@ FileResult Unpacker::RunWith(TarReader& reader, bool as_far_as_possible) {
     if (step == TarReader::Step::kEnd) return SettleDirectories();
     FileResult result = ResultOf(step);
     if (result.ok()) {
-      result = Take(reader, member);
+      result = UnpackMember(reader, member);
       // When the archive itself ends, there is no next member to go on with.
       if (as_far_as_possible && !result.ok() &&
           result.code != FileCode::kIncomplete) {
         ++missing_count_;
-        if (missing_.size() < kMostMissing) {
+        if (missing_.size() < kMaxMissing) {
           missing_.push_back({member.path, result});
         }
         continue;

@@ -20,7 +20,7 @@ namespace sandglass::sandbox {
 // directory's path, and the kernel accepts no path of PATH_MAX bytes. Code that
 // writes an archive, or keeps a copy that is to become one, leaves out longer
 // paths.
-inline constexpr size_t kMostMemberPath = PATH_MAX - 2;
+inline constexpr size_t kMaxMemberPath = PATH_MAX - 2;
 
 // Makes files and directories from an archive's members, below one directory
 // and nowhere else: no member's path may be absolute or contain "..", and
@@ -39,7 +39,7 @@ class Unpacker {
   uint64_t entries() const { return entries_; }
   uint64_t bytes() const { return bytes_; }
   uint64_t left_out() const { return left_out_; }
-  // The number of missing members, and the first kMostMissing of them.
+  // The number of missing members, and the first kMaxMissing of them.
   struct Missing {
     std::string path;
     FileResult why;
@@ -55,7 +55,7 @@ class Unpacker {
   };
 
   FileResult RunWith(TarReader& reader, bool as_far_as_possible);
-  FileResult Take(TarReader& reader, const TarMember& member);
+  FileResult UnpackMember(TarReader& reader, const TarMember& member);
   FileResult Make(TarReader& reader, const TarMember& member,
                   const std::string& path, const std::string& name);
   FileResult FillFile(TarReader& reader, const TarMember& member,

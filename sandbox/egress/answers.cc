@@ -42,7 +42,7 @@ std::string AnswerDns(Lease& lease, NameTable& names, std::string_view query) {
       policy::ParseRequestedHost(parsed.query.name, policy::HostSyntax::kPlain);
   if (!host.ok() || host->address() ||
       !AllowedOnAnyPort(lease.policy(), *host)) {
-    lease.NoteRefusal(
+    lease.RecordRefusal(
         parsed.query.name,
         absl::StrCat("the name isn't in profile \"", lease.policy().profile,
                      "\"'s network list"));

@@ -209,7 +209,7 @@ absl::StatusOr<Authority::ContextPtr> Authority::Issue(
   }
   absl::StatusOr<ContextPtr> made = MakeContext(host);
   if (!made.ok()) return made;
-  while (kept_.size() >= kMostKept) {
+  while (kept_.size() >= kMaxKept) {
     kept_.erase(used_.back());
     used_.pop_back();
   }

@@ -34,7 +34,7 @@ class Authority {
   // How long the certificates of Issue are valid.
   static constexpr absl::Duration kLeafValid = absl::Hours(24 * 7);
   // The number of hosts whose keys are kept: those that were asked for last.
-  static constexpr size_t kMostKept = 128;
+  static constexpr size_t kMaxKept = 128;
 
   // Makes a new authority, with a P-256 key that nobody else has. It can issue
   // certificates for hosts, but not for other authorities.
@@ -57,7 +57,7 @@ class Authority {
   absl::StatusOr<ContextPtr> Issue(const policy::RequestedHost& host)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How many hosts' keys are kept now; at most kMostKept.
+  // How many hosts' keys are kept now; at most kMaxKept.
   size_t kept() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -80,7 +80,7 @@ class Connection {
     const absl::StatusOr<size_t> size =
         program_.Read(absl::MakeSpan(chunk_), until_spoken_);
     if (absl::IsResourceExhausted(size.status())) {
-      lease_.NoteRefusal("", kUsedUp);
+      lease_.RecordRefusal("", kUsedUp);
     }
     if (!size.ok() || *size == 0) return false;
     buffered_.append(chunk_.data(), *size);
@@ -174,8 +174,8 @@ class Connection {
     }
     if (!done.server_keeps) server_.reset();
     if (absl::IsResourceExhausted(done.status)) {
-      lease_.NoteRefusal(TargetText(to.host, to.port),
-                         std::string(done.status.message()));
+      lease_.RecordRefusal(TargetText(to.host, to.port),
+                           std::string(done.status.message()));
     }
     if (!done.status.ok()) {
       if (!done.answered) return AnswerFailure(WithoutQuotes(done, rule));
@@ -231,7 +231,7 @@ class Connection {
     const std::string words = absl::StrCat("no TLS with ", target, ": ",
                                            absl::string_view(begun.message()));
     if (absl::IsFailedPrecondition(begun) || absl::IsResourceExhausted(begun)) {
-      lease_.NoteRefusal(target, words);
+      lease_.RecordRefusal(target, words);
     }
     return AnswerFailure(absl::Status(begun.code(), words));
   }
@@ -257,7 +257,7 @@ class Connection {
     if (RuleOf(to).inspect) {
       if (const std::string words = WhyNotInside(to); !words.empty()) {
         Refuse(TargetText(to.host, to.port), words);
-      } else if (Say(kEstablished)) {
+      } else if (Send(kEstablished)) {
         ServeInsideTls(to);
       }
       return;
@@ -271,7 +271,7 @@ class Connection {
       AnswerFailure(server.status());
       return;
     }
-    if (!Say(kEstablished)) return;
+    if (!Send(kEstablished)) return;
     if (!CheckHello(to)) return;
     PassOn(server->get());
   }
@@ -285,7 +285,7 @@ class Connection {
     const std::string words =
         inspect ? WhyNotInside(*to) : WhyNoTunnel(to->rule);
     if (!words.empty()) {
-      lease_.NoteRefusal(TargetText(to->host, to->port), words);
+      lease_.RecordRefusal(TargetText(to->host, to->port), words);
       return;
     }
     if (inspect) return ServeInsideTls(*to);
@@ -312,18 +312,18 @@ class Connection {
     const absl::StatusOr<Authority::ContextPtr> context =
         services_.authority->Issue(to.host);
     if (!context.ok()) {
-      lease_.NoteRefusal(target, std::string(context.status().message()));
+      lease_.RecordRefusal(target, std::string(context.status().message()));
       return;
     }
     const absl::Status begun = program_.AcceptTls(
         **context, std::exchange(buffered_, {}), until_spoken_);
     if (absl::IsUnavailable(begun)) {
-      lease_.NoteRefusal(
+      lease_.RecordRefusal(
           target, absl::StrCat("the program ended TLS with the proxy (",
                                absl::string_view(begun.message()),
                                "); it has to trust the proxy's authority"));
     } else if (absl::IsResourceExhausted(begun)) {
-      lease_.NoteRefusal("", kUsedUp);
+      lease_.RecordRefusal("", kUsedUp);
     }
     if (!begun.ok()) return;
     inside_.emplace(to);
@@ -350,22 +350,23 @@ class Connection {
         words = parser.words();
       }
       if (!words.empty()) {
-        lease_.NoteRefusal(TargetText(to.host, to.port), words);
+        lease_.RecordRefusal(TargetText(to.host, to.port), words);
         return false;
       }
       if (!More()) return false;
     }
     const std::string wrong = WrongHello(parser.hello(), to);
     if (!wrong.empty()) {
-      lease_.NoteRefusal(TargetText(to.host, to.port), wrong);
-      (void)Say(kUnrecognizedName);
+      lease_.RecordRefusal(TargetText(to.host, to.port), wrong);
+      (void)Send(kUnrecognizedName);
       return false;
     }
     if (RuleOf(to).inspect && !SpeaksHttp11(parser.hello())) {
-      lease_.NoteRefusal(TargetText(to.host, to.port),
-                         "where TLS is looked into, the proxy speaks HTTP/1.1 "
-                         "alone, and the TLS hello doesn't offer it");
-      (void)Say(kNoProtocol);
+      lease_.RecordRefusal(
+          TargetText(to.host, to.port),
+          "where TLS is looked into, the proxy speaks HTTP/1.1 "
+          "alone, and the TLS hello doesn't offer it");
+      (void)Send(kNoProtocol);
       return false;
     }
     return true;
@@ -416,17 +417,17 @@ class Connection {
     if (passed.ok()) return;
     program_.Reset();
     Reset(server);
-    if (absl::IsResourceExhausted(passed)) lease_.NoteRefusal("", kUsedUp);
+    if (absl::IsResourceExhausted(passed)) lease_.RecordRefusal("", kUsedUp);
   }
 
-  bool Say(std::string_view text) {
+  bool Send(std::string_view text) {
     return program_
         .Write(text, lease_.patience().AtMost(lease_.limits().to_speak))
         .ok();
   }
 
   bool Refuse(const std::string& target, const std::string& words) {
-    lease_.NoteRefusal(target, words);
+    lease_.RecordRefusal(target, words);
     return Answer(403, words);
   }
 
@@ -437,13 +438,13 @@ class Connection {
   // Always returns false: no other request can follow.
   bool Answer(int status, const std::string& words) {
     const std::string body = absl::StrCat("sandglass: ", words, "\n");
-    if (Say(absl::StrCat("HTTP/1.1 ", status, " ", Reason(status),
-                         "\r\nContent-Type: text/plain; charset=utf-8\r\n"
-                         "Content-Length: ",
-                         body.size(),
-                         "\r\nProxy-Status: sandglass\r\n"
-                         "Connection: close\r\n\r\n",
-                         body))) {
+    if (Send(absl::StrCat("HTTP/1.1 ", status, " ", Reason(status),
+                          "\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                          "Content-Length: ",
+                          body.size(),
+                          "\r\nProxy-Status: sandglass\r\n"
+                          "Connection: close\r\n\r\n",
+                          body))) {
       LetItRead();
     }
     return false;

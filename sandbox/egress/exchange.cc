@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kReadBytes = size_t{256} << 10;
 // The most interim responses before a response. Servers send one or two;
 // progress (102) may take some more.
-constexpr int kMostInterims = 100;
+constexpr int kMaxInterims = 100;
 
 // Appends a body's content in the framing with which it is passed on.
 void AppendContent(std::string_view content, const BodyFraming& framing,
@@ -41,7 +41,7 @@ class RequestFlow {
       : framing_(head.framing), body_(head.framing), behind_(behind) {
     out_ = SerializeRequestHead(head, /*keep_alive=*/true);
     std::string_view rest = behind_;
-    Take(rest);
+    ForwardBody(rest);
     behind_.erase(0, behind_.size() - rest.size());
   }
 
@@ -59,13 +59,13 @@ class RequestFlow {
     if (data.empty()) {
       return absl::UnavailableError("the program ended inside its request");
     }
-    Take(data);
+    ForwardBody(data);
     behind_.append(data);
     return Check();
   }
 
  private:
-  void Take(std::string_view& data) {
+  void ForwardBody(std::string_view& data) {
     if (last_said_) return;
     while (!data.empty() && body_.state() == BodyReader::State::kMore) {
       AppendContent(body_.Read(data), framing_, out_);
@@ -102,7 +102,7 @@ class ResponseFlow {
     heard_ = true;
     while (!data.empty() && !ended_) {
       if (!body_) {
-        if (absl::Status taken = TakeHead(data); !taken.ok()) return taken;
+        if (absl::Status taken = ParseHead(data); !taken.ok()) return taken;
         continue;
       }
       AppendContent(body_->Read(data), framing_, out_);
@@ -117,16 +117,16 @@ class ResponseFlow {
   }
 
  private:
-  absl::Status TakeHead(std::string_view& data) {
+  absl::Status ParseHead(std::string_view& data) {
     const HeadState state = parser_.Feed(data);
     if (state == HeadState::kRefused) {
       return absl::DataLossError(parser_.refusal().words);
     }
     if (state == HeadState::kNeedMore) return absl::OkStatus();
     ResponseHead head = std::move(parser_.head());
-    secrets_.TakeOutOf(head);
+    secrets_.RemoveFrom(head);
     if (head.interim()) {
-      if (++interims_ > kMostInterims) {
+      if (++interims_ > kMaxInterims) {
         return absl::DataLossError("the server never comes to its response");
       }
       // Programs that speak HTTP/1.0 don't know interim responses (RFC 9110,

@@ -11,9 +11,9 @@
 namespace sandglass::egress {
 namespace {
 
-constexpr size_t kMostRefusals = 32;
-constexpr size_t kMostTargetBytes = 300;
-constexpr size_t kMostWordsBytes = 500;
+constexpr size_t kMaxRefusals = 32;
+constexpr size_t kMaxTargetBytes = 300;
+constexpr size_t kMaxWordsBytes = 500;
 
 }  // namespace
 
@@ -58,9 +58,9 @@ bool Lease::Spend(uint64_t bytes, uint64_t LeaseUsage::*direction) {
   return true;
 }
 
-void Lease::NoteRefusal(std::string_view target, std::string_view words) {
-  target = target.substr(0, kMostTargetBytes);
-  words = words.substr(0, kMostWordsBytes);
+void Lease::RecordRefusal(std::string_view target, std::string_view words) {
+  target = target.substr(0, kMaxTargetBytes);
+  words = words.substr(0, kMaxWordsBytes);
   absl::MutexLock lock(&mutex_);
   ++usage_.refused;
   const auto known = std::find_if(
@@ -69,7 +69,7 @@ void Lease::NoteRefusal(std::string_view target, std::string_view words) {
       });
   if (known != usage_.refusals.end()) {
     ++known->count;
-  } else if (usage_.refusals.size() < kMostRefusals) {
+  } else if (usage_.refusals.size() < kMaxRefusals) {
     usage_.refusals.push_back({std::string(target), std::string(words), 1});
   }
 }

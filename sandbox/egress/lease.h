@@ -49,7 +49,7 @@ class Lease {
   bool SpendUp(uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   bool SpendDown(uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  void NoteRefusal(std::string_view target, std::string_view words)
+  void RecordRefusal(std::string_view target, std::string_view words)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends all waits of its connections, and waits until the last connection has

@@ -44,7 +44,7 @@ bool KeepToOwnFiles() {
 }
 
 // A line end at the end of a file isn't part of the secret.
-absl::StatusOr<Secrets> TakeSecrets(const internal::EgressConfig& config) {
+absl::StatusOr<Secrets> ReadSecrets(const internal::EgressConfig& config) {
   std::map<std::string, std::string> values;
   for (int i = 0; i < config.secrets_size(); ++i) {
     const os::Fd file(kFirstSecretFd + i);
@@ -94,7 +94,7 @@ absl::Status Run(int channel) {
   if (::fcntl(kTemplateLedgerFd, F_SETFD, FD_CLOEXEC) == 0) {
     ledger.reset(kTemplateLedgerFd);
   }
-  absl::StatusOr<Secrets> secrets = TakeSecrets(config);
+  absl::StatusOr<Secrets> secrets = ReadSecrets(config);
   if (!secrets.ok()) return secrets.status();
   absl::StatusOr<std::unique_ptr<Service>> service =
       Service::Create(config, *std::move(secrets), std::move(ledger));

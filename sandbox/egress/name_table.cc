@@ -17,7 +17,7 @@ policy::IpAddress AddressAt(size_t number) {
 std::optional<policy::IpAddress> NameTable::AddressOf(const std::string& name) {
   const auto known = numbers_.find(name);
   if (known != numbers_.end()) return AddressAt(known->second);
-  if (names_.size() >= kMostNames) return std::nullopt;
+  if (names_.size() >= kMaxNames) return std::nullopt;
   numbers_.emplace(name, names_.size());
   names_.push_back(name);
   return AddressAt(names_.size() - 1);

@@ -19,7 +19,7 @@ namespace sandglass::egress {
 class NameTable {
  public:
   // The number of names for which one jail gets addresses.
-  static constexpr size_t kMostNames = 4096;
+  static constexpr size_t kMaxNames = 4096;
 
   // The name's address, which never changes; nullopt when there are too many
   // names.

@@ -28,7 +28,7 @@ namespace {
 
 // How many connections or queries are handled at a time, so that one jail
 // doesn't keep the others waiting.
-constexpr int kMostAtOnce = 64;
+constexpr int kMaxAtOnce = 64;
 
 // The pause when there are no descriptors or there is no memory for a
 // connection.
@@ -229,7 +229,7 @@ void Proxy::Serve(uint64_t watch) {
 }
 
 bool Proxy::Accept(const Watched& watched, Jail& jail) {
-  for (int i = 0; i < kMostAtOnce; ++i) {
+  for (int i = 0; i < kMaxAtOnce; ++i) {
     os::Fd program(
         ::accept4(watched.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!program.valid()) {
@@ -250,7 +250,7 @@ bool Proxy::Accept(const Watched& watched, Jail& jail) {
       entrance = {*name, own->second};
     }
     if (!jail.lease->Begin()) {
-      jail.lease->NoteRefusal("", "too many connections");
+      jail.lease->RecordRefusal("", "too many connections");
       Reset(program.get());
       continue;
     }
@@ -264,7 +264,7 @@ bool Proxy::Accept(const Watched& watched, Jail& jail) {
 
 void Proxy::AnswerQueries(const Watched& watched, Jail& jail) {
   std::array<char, kMaxDnsQueryBytes + 1> query;
-  for (int i = 0; i < kMostAtOnce; ++i) {
+  for (int i = 0; i < kMaxAtOnce; ++i) {
     sockaddr_storage from = {};
     socklen_t from_size = sizeof(from);
     const ssize_t size =

@@ -18,7 +18,7 @@ namespace {
 // The size of a pipe between two sockets. Beyond pipe-user-pages-soft (pipe(7))
 // the kernel gives less.
 constexpr int kPipeBytes = 1 << 20;
-constexpr int kMostMoves = 16;
+constexpr int kMaxMoves = 16;
 
 // Moves bytes in one direction.
 class Pump {
@@ -54,9 +54,9 @@ class Pump {
   absl::Status Move(Lease& lease) {
     // Only some at a time, so that the other direction, and the end of the
     // jail, get their turn.
-    for (int i = 0; i < kMostMoves && !done_; ++i) {
+    for (int i = 0; i < kMaxMoves && !done_; ++i) {
       if (held_ == 0) {
-        const ssize_t size = Take();
+        const ssize_t size = Receive();
         if (size < 0) return Waits() ? absl::OkStatus() : Error();
         if (size == 0) {
           ::shutdown(to_, SHUT_WR);
@@ -80,7 +80,7 @@ class Pump {
   // Moves bytes into the pipe. splice(2) stops before urgent data and then
   // finds nothing, while poll(2) says that there is some; recv(2) takes urgent
   // data in its place in the stream (SO_OOBINLINE).
-  ssize_t Take() {
+  ssize_t Receive() {
     const ssize_t spliced = Splice(from_, in_.get(), kPipeBytes);
     if (spliced >= 0 || errno != EAGAIN) return spliced;
     std::array<char, 256> few;  // a pipe always has room for this much

@@ -64,14 +64,14 @@ void AddAddress(const sockaddr* from, Answer& answer) {
     address = policy::IpAddress::FromBytes(
         {reinterpret_cast<const char*>(&v6->sin6_addr), sizeof(v6->sin6_addr)});
   }
-  if (!address || answer.addresses.size() >= Resolver::kMostAddresses) return;
+  if (!address || answer.addresses.size() >= Resolver::kMaxAddresses) return;
   if (std::find(answer.addresses.begin(), answer.addresses.end(), *address) ==
       answer.addresses.end()) {
     answer.addresses.push_back(*address);
   }
 }
 
-void TakeAnswer(void* to, int code, int /*timeouts*/, ares_addrinfo* info) {
+void HandleAnswer(void* to, int code, int /*timeouts*/, ares_addrinfo* info) {
   Answer& answer = *static_cast<Answer*>(to);
   answer.code = code;
   if (info == nullptr) return;
@@ -164,8 +164,8 @@ absl::StatusOr<std::vector<policy::IpAddress>> Resolver::Resolve(
   ares_addrinfo_hints hints = {};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  ::ares_getaddrinfo(channel->get(), name.c_str(), nullptr, &hints, TakeAnswer,
-                     &answer);
+  ::ares_getaddrinfo(channel->get(), name.c_str(), nullptr, &hints,
+                     HandleAnswer, &answer);
   while (!answer.code) {
     if (absl::Status served = ServeOnce(channel->get(), patience);
         !served.ok()) {

@@ -28,13 +28,13 @@ class Resolver {
   ~Resolver();
 
   // Returns addresses in the order in which to try them, each once, at least
-  // one and at most kMostAddresses. NOT_FOUND: there is no such name, or it has
+  // one and at most kMaxAddresses. NOT_FOUND: there is no such name, or it has
   // no address. UNAVAILABLE: no server answered. DEADLINE_EXCEEDED, CANCELLED:
   // as for WaitFor.
   absl::StatusOr<std::vector<policy::IpAddress>> Resolve(
       const std::string& name, const Patience& patience) const;
 
-  static constexpr size_t kMostAddresses = 16;
+  static constexpr size_t kMaxAddresses = 16;
 
  private:
   explicit Resolver(std::string servers) : servers_(std::move(servers)) {}

@@ -136,7 +136,7 @@ absl::StatusOr<const std::string*> RuleSecrets::ValueOf(
   return value;
 }
 
-void RuleSecrets::TakeOutOf(ResponseHead& head) const {
+void RuleSecrets::RemoveFrom(ResponseHead& head) const {
   if (rule_.secrets.empty()) return;
   head.reason = WithoutValues(std::move(head.reason));
   std::erase_if(head.fields, [this](const HttpField& field) {

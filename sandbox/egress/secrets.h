@@ -68,7 +68,7 @@ class RuleSecrets {
   // fields that have one in their name are removed. That hides what servers
   // echo by mistake in a head in the form in which it was sent. A server that
   // means to can send it in any other form, and bodies aren't changed.
-  void TakeOutOf(ResponseHead& head) const;
+  void RemoveFrom(ResponseHead& head) const;
 
  private:
   absl::StatusOr<std::string> WithValues(std::string_view text,

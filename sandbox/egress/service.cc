@@ -31,9 +31,9 @@ bool IsDoor(const os::Fd& socket, bool listens) {
          HasOption(socket, SO_ACCEPTCONN, listens ? 1 : 0);
 }
 
-absl::StatusOr<JailSockets> TakeDoors(std::vector<os::Fd> fds) {
+absl::StatusOr<JailSockets> ReleaseDoors(std::vector<os::Fd> fds) {
   if (fds.size() < kFixedDoors ||
-      fds.size() > kFixedDoors + sandbox::kMostServedPorts) {
+      fds.size() > kFixedDoors + sandbox::kMaxServedPorts) {
     return absl::InvalidArgumentError(
         absl::StrCat("a jail doesn't have ", fds.size(), " doors"));
   }
@@ -129,7 +129,7 @@ absl::StatusOr<Service::Policy> Service::FindPolicy(
 absl::Status Service::Open(const internal::OpenLease& open, os::Packet packet) {
   absl::StatusOr<Policy> policy = FindPolicy(open.template_name());
   if (!policy.ok()) return policy.status();
-  absl::StatusOr<JailSockets> doors = TakeDoors(std::move(packet.fds));
+  absl::StatusOr<JailSockets> doors = ReleaseDoors(std::move(packet.fds));
   if (!doors.ok()) return doors.status();
   const LeaseLimits limits = (*policy)->limits;
   return proxy_->Open(open.lease_id(), *std::move(policy), limits,

@@ -14,9 +14,9 @@ namespace {
 // Makes text that a program wrote fit for people: no control characters,
 // limited length.
 std::string Shown(std::string_view text) {
-  constexpr size_t kMost = 100;
+  constexpr size_t kMax = 100;
   std::string shown;
-  for (const char c : text.substr(0, kMost)) {
+  for (const char c : text.substr(0, kMax)) {
     shown += c >= ' ' && c <= '~' ? c : '?';
   }
   return shown;
@@ -41,8 +41,8 @@ absl::StatusOr<Destination> Allowed(Lease& lease, std::string_view host,
   absl::StatusOr<policy::RequestedHost> asked =
       policy::ParseRequestedHost(host, syntax);
   if (!asked.ok()) {
-    lease.NoteRefusal(absl::StrCat(Shown(host), ":", port),
-                      std::string(asked.status().message()));
+    lease.RecordRefusal(absl::StrCat(Shown(host), ":", port),
+                        std::string(asked.status().message()));
     return asked.status();
   }
   const policy::NetworkDecision decision =
@@ -50,7 +50,7 @@ absl::StatusOr<Destination> Allowed(Lease& lease, std::string_view host,
   if (!decision.allowed()) {
     const std::string words =
         policy::Words(lease.policy(), decision, *asked, port);
-    lease.NoteRefusal(TargetText(*asked, port), words);
+    lease.RecordRefusal(TargetText(*asked, port), words);
     return absl::PermissionDeniedError(words);
   }
   return Destination{*std::move(asked), port, *decision.rule};
@@ -84,8 +84,8 @@ absl::StatusOr<os::Fd> ConnectTo(Lease& lease, const Resolver& resolver,
     if (!absl::IsPermissionDenied(failed)) failed = socket.status();
   }
   if (absl::IsPermissionDenied(failed)) {
-    lease.NoteRefusal(TargetText(to.host, to.port),
-                      std::string(failed.message()));
+    lease.RecordRefusal(TargetText(to.host, to.port),
+                        std::string(failed.message()));
   }
   return failed;
 }

@@ -27,7 +27,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kMostTasks = 32;
+constexpr size_t kMaxTasks = 32;
 // How long a task that was given up may take to tidy up.
 constexpr int64_t kGraceNanos = 2'000'000'000;
 
@@ -51,7 +51,7 @@ class Agent {
   void Leave();
 
  private:
-  bool TakeRequest();
+  bool HandleRequest();
   void Handle(const internal::FileRequest& request, std::vector<os::Fd> fds);
   void Pass(uint64_t id, uint64_t kind, uint64_t value);
   void GiveUp(Worker& worker);
@@ -106,7 +106,7 @@ void Agent::Work(const internal::FileRequest& request, const os::Fd& data,
 
 void Agent::Start(const internal::FileRequest& request, const os::Fd& data) {
   internal::FileReply reply;
-  if (workers_.size() >= kMostTasks) {
+  if (workers_.size() >= kMaxTasks) {
     Answer(request.id(), {FileCode::kBusy, 0}, reply, os::Fd());
     return;
   }
@@ -198,7 +198,7 @@ void Agent::Handle(const internal::FileRequest& request,
   Answer(request.id(), result, reply, file);
 }
 
-bool Agent::TakeRequest() {
+bool Agent::HandleRequest() {
   absl::StatusOr<os::Packet> packet =
       os::ReceivePacket(socket_.get(), os::Wait::kNo);
   if (!packet.ok()) return absl::IsNotFound(packet.status());
@@ -270,7 +270,7 @@ void Agent::Serve() {
   while (!silent_) {
     bool readable = false;
     Reap(-1, true, readable);
-    if (silent_ || (readable && !TakeRequest())) return;
+    if (silent_ || (readable && !HandleRequest())) return;
   }
 }
 

@@ -14,14 +14,14 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kMostCompared = 1'000'000;
+constexpr size_t kMaxCompared = 1'000'000;
 
 class Inspection : public TreeVisitor {
  public:
   explicit Inspection(FileTask& task) : task_(task) {}
 
   FileResult Run(const os::Fd& tree) {
-    const WalkEnd end = WalkTree(tree, kMostCompared, *this);
+    const WalkEnd end = WalkTree(tree, kMaxCompared, *this);
     if (!result_.ok() || end == WalkEnd::kWhole) return result_;
     return end == WalkEnd::kBound ? FileResult{FileCode::kTooLarge, EFBIG}
                                   : kChanged;
@@ -51,7 +51,7 @@ class Inspection : public TreeVisitor {
     const FileResult result = OpenRegularAt(entry.directory, name, file, info);
     if (result.code == FileCode::kNotFound) return kChanged;
     if (!result.ok()) return result;
-    return TakeLease(file) == Lease::kRefused ? kChanged : FileResult{};
+    return AcquireLease(file) == Lease::kRefused ? kChanged : FileResult{};
   }
 
   FileTask& task_;
@@ -60,7 +60,7 @@ class Inspection : public TreeVisitor {
 
 }  // namespace
 
-Lease TakeLease(const os::Fd& file) {
+Lease AcquireLease(const os::Fd& file) {
   if (::fcntl(file.get(), F_SETLEASE, F_RDLCK) == 0) return Lease::kHeld;
   return errno == EAGAIN ? Lease::kRefused : Lease::kNone;
 }
@@ -118,7 +118,7 @@ FileResult TreeComparison::Run(const os::Fd& tree, os::Fd copy,
   entries_ = 0;
   copy_ = std::move(copy);
   if (!copy_.valid()) return ResultOfErrno(errno);
-  const WalkEnd end = WalkTree(tree, kMostCompared, *this);
+  const WalkEnd end = WalkTree(tree, kMaxCompared, *this);
   if (!result_.ok()) return result_;
   return end == WalkEnd::kWhole && entries_ == entries ? FileResult{}
                                                        : kChanged;
@@ -171,7 +171,7 @@ FileResult TreeComparison::Compare(const TreeEntry& entry,
   os::Fd file, other;
   FileResult result = OpenRegularAt(entry.directory, name, file, info);
   if (!result.ok()) return kChanged;
-  const Lease lease = TakeLease(file);
+  const Lease lease = AcquireLease(file);
   if (lease == Lease::kRefused) return kChanged;
   result = OpenRegularAt(copy_.get(), path.c_str(), other, copied);
   if (result.ok()) result = CompareContent(task_, file, other);
@@ -179,8 +179,8 @@ FileResult TreeComparison::Compare(const TreeEntry& entry,
   if (Awaited(file)) return kChanged;
   // If there are more files than may be open at once, the last ones aren't
   // kept.
-  constexpr size_t kMostLeased = 64;
-  if (leased_.size() < kMostLeased) leased_.emplace(path, std::move(file));
+  constexpr size_t kMaxLeased = 64;
+  if (leased_.size() < kMaxLeased) leased_.emplace(path, std::move(file));
   return {};
 }
 

@@ -25,7 +25,7 @@ inline constexpr FileResult kChanged = {FileCode::kBusyChanged, 0};
 // has to wait until the file is closed here. kRefused: some process has it open
 // for writing already. kNone: the file system or the owner can't have leases.
 enum class Lease { kHeld, kRefused, kNone };
-Lease TakeLease(const os::Fd& file);
+Lease AcquireLease(const os::Fd& file);
 // Whether some process waits for a lease that is held.
 bool Awaited(const os::Fd& file);
 

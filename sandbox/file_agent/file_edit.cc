@@ -23,13 +23,13 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr uint64_t kMostEditedBytes = uint64_t{64} * 1024 * 1024;
+constexpr uint64_t kMaxEditedBytes = uint64_t{64} * 1024 * 1024;
 
-// Reads a whole file, which may have at most `most` bytes.
-FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
+// Reads a whole file, which may have at most `max` bytes.
+FileResult ReadAll(const os::Fd& file, uint64_t max, std::string& text) {
   while (true) {
     const size_t done = text.size();
-    if (done > most) return {FileCode::kTooLarge, EFBIG};
+    if (done > max) return {FileCode::kTooLarge, EFBIG};
     text.resize(done + os::kFileChunkBytes);
     ssize_t got;
     do {
@@ -41,10 +41,10 @@ FileResult ReadAll(const os::Fd& file, uint64_t most, std::string& text) {
   }
 }
 
-// Counts how often `old_text` occurs, and makes a text of at most `most` bytes
+// Counts how often `old_text` occurs, and makes a text of at most `max` bytes
 // in which each occurrence is replaced; replacements aren't searched again.
 uint64_t ReplaceText(absl::string_view text, absl::string_view old_text,
-                     absl::string_view new_text, uint64_t most,
+                     absl::string_view new_text, uint64_t max,
                      std::string& replaced) {
   uint64_t count = 0;
   for (size_t start = 0;;) {
@@ -53,7 +53,7 @@ uint64_t ReplaceText(absl::string_view text, absl::string_view old_text,
       replaced.append(text.data() + start, text.size() - start);
       return count;
     }
-    if (replaced.size() <= most) {
+    if (replaced.size() <= max) {
       replaced.append(text.data() + start, found - start);
       replaced.append(new_text.data(), new_text.size());
     }
@@ -115,10 +115,9 @@ bool WriteEnd(const os::Fd& file, absl::string_view bytes, size_t offset) {
 // Writes while no other process has the file open or can open it.
 FileResult WriteInPlace(const Change& change, const os::Fd& file) {
   const absl::string_view text = change.text, replaced = change.replaced;
-  const size_t least = std::min(text.size(), replaced.size());
+  const size_t min = std::min(text.size(), replaced.size());
   const auto same = static_cast<size_t>(
-      std::mismatch(text.begin(), text.begin() + least, replaced.begin())
-          .first -
+      std::mismatch(text.begin(), text.begin() + min, replaced.begin()).first -
       text.begin());
   // Reserves the room first, so that the writing itself has no reason to fail.
   if (replaced.size() > same &&
@@ -253,22 +252,22 @@ FileResult Edit(FileTask& task, const internal::EditFile& request,
       !result.ok()) {
     return result;
   }
-  const uint64_t most =
-      request.max_bytes() > 0 ? request.max_bytes() : kMostEditedBytes;
+  const uint64_t max =
+      request.max_bytes() > 0 ? request.max_bytes() : kMaxEditedBytes;
   Change change;
   {
     os::Fd file;
     FileResult result = OpenRegularAt(place.directory.get(), place.name.c_str(),
                                       file, change.before);
-    if (result.ok()) result = ReadAll(file, most, change.text);
+    if (result.ok()) result = ReadAll(file, max, change.text);
     if (!result.ok()) return result;
   }
   const uint64_t count = ReplaceText(change.text, request.old_text(),
-                                     request.new_text(), most, change.replaced);
+                                     request.new_text(), max, change.replaced);
   if (count == 0) return {FileCode::kNoMatch, 0};
   reply.set_count(count);
   if (count > 1 && !request.all()) return {FileCode::kMultiple, 0};
-  if (change.replaced.size() > most) return {FileCode::kTooLarge, EFBIG};
+  if (change.replaced.size() > max) return {FileCode::kTooLarge, EFBIG};
   return Commit(task, request, change, place);
 }
 

@@ -17,7 +17,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kMostExpansions = 1000;
+constexpr size_t kMaxExpansions = 1000;
 
 class Globber : public TreeVisitor {
  public:
@@ -41,7 +41,7 @@ class Globber : public TreeVisitor {
     if (task_.Cancelled()) result_ = {FileCode::kCancelled, 0};
     if (clock_.Over()) truncated_ = true;
     if (!result_.ok() || truncated_) return Next::kStop;
-    if (entry.path.size() > kMostToldPath) return Next::kSkip;
+    if (entry.path.size() > kMaxToldPath) return Next::kSkip;
     if (AnyMatches(*patterns_, entry.path) && !Add(entry)) return Next::kStop;
     return AnyMayHold(*patterns_, entry.path, entry.depth + 1) ? Next::kGoOn
                                                                : Next::kSkip;
@@ -105,7 +105,7 @@ class Globber : public TreeVisitor {
 FileResult ParsePatterns(const std::string& path, const std::string& pattern,
                          bool hidden, PatternsByBase& patterns) {
   std::vector<std::string> expanded;
-  if (!ExpandBraces(pattern, kMostExpansions, expanded)) {
+  if (!ExpandBraces(pattern, kMaxExpansions, expanded)) {
     return {FileCode::kInvalidPattern, 0};
   }
   for (const std::string& one : expanded) {

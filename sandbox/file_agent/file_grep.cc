@@ -16,8 +16,8 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kLineBytes = 32;
-constexpr uint32_t kMostContext = 1000;
-constexpr size_t kMostLineText = 64 * 1024;
+constexpr uint32_t kMaxContext = 1000;
+constexpr size_t kMaxLineText = 64 * 1024;
 
 class Grepper : public TreeVisitor {
  public:
@@ -25,12 +25,12 @@ class Grepper : public TreeVisitor {
       : task_(task),
         request_(request),
         clock_(request.max_millis()),
-        before_(std::min(request.context_before(), kMostContext)),
-        after_(std::min(request.context_after(), kMostContext)),
+        before_(std::min(request.context_before(), kMaxContext)),
+        after_(std::min(request.context_after(), kMaxContext)),
         line_bytes_(
             request.max_line_bytes() == 0
-                ? kMostLineText
-                : std::min<size_t>(request.max_line_bytes(), kMostLineText)) {}
+                ? kMaxLineText
+                : std::min<size_t>(request.max_line_bytes(), kMaxLineText)) {}
 
   FileResult Parse() {
     return pattern_.Parse(request_.pattern(), request_.regex(),
@@ -52,7 +52,7 @@ class Grepper : public TreeVisitor {
   Next Enter(const TreeEntry& entry) override {
     ++visited_;
     if (!GoesOn()) return Next::kStop;
-    if (entry.path.size() > kMostToldPath) return Next::kSkip;
+    if (entry.path.size() > kMaxToldPath) return Next::kSkip;
     if (S_ISDIR(entry.info.st_mode)) {
       return AnyMayHold(*patterns_, entry.path, entry.depth + 1) ? Next::kGoOn
                                                                  : Next::kSkip;
@@ -87,13 +87,14 @@ class Grepper : public TreeVisitor {
           return;
         }
         ++matches_;
-        for (internal::GrepLine& earlier : past_) Tell(std::move(earlier));
+        for (internal::GrepLine& earlier : past_)
+          ReportLine(std::move(earlier));
         past_.clear();
         behind_ = after_;
-        Tell(Line(path, number, line, begin, length, cut));
+        ReportLine(Line(path, number, line, begin, length, cut));
       } else if (behind_ > 0) {
         --behind_;
-        Tell(Context(path, number, line, cut));
+        ReportLine(Context(path, number, line, cut));
       } else if (before_ > 0) {
         if (past_.size() >= before_) past_.pop_front();
         past_.push_back(Context(path, number, line, cut));
@@ -137,10 +138,10 @@ class Grepper : public TreeVisitor {
     return told;
   }
 
-  void Tell(internal::GrepLine line) {
+  void ReportLine(internal::GrepLine line) {
     batch_bytes_ += kLineBytes + line.path().size() + line.text().size();
     *batch_.add_lines() = std::move(line);
-    if (batch_bytes_ < kFileBatchBytes - kMostLineText) return;
+    if (batch_bytes_ < kFileBatchBytes - kMaxLineText) return;
     batch_bytes_ = 0;
     if (!task_.Send(batch_)) result_ = {FileCode::kCancelled, 0};
   }

@@ -16,7 +16,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kMostNames = 1'000'000;
+constexpr size_t kMaxNames = 1'000'000;
 
 class Remover : public TreeVisitor {
  public:
@@ -76,7 +76,7 @@ FileResult RemoveDirectory(FileTask* task, int at, const std::string& name,
   uint64_t before;
   do {
     before = remover.count();
-    end = WalkTree(directory, kMostNames, remover);
+    end = WalkTree(directory, kMaxNames, remover);
   } while (end == WalkEnd::kBound && remover.count() > before);
   count = remover.count();
   // A failure further down says more than the fact that the directory isn't
@@ -103,7 +103,7 @@ FileResult ListNames(FileTask& task, const internal::ListDirectory& request,
   }
   std::vector<std::string> names;
   bool truncated = false;
-  if (!ReadNames(directory, kMostNames, names, truncated)) {
+  if (!ReadNames(directory, kMaxNames, names, truncated)) {
     return ResultOfErrno(errno);
   }
   auto name = request.after().empty()

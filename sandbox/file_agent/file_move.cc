@@ -83,7 +83,7 @@ class StagedCopy {
   }
 
   // `flags` of renameat2(2).
-  FileResult TakePlace(unsigned flags) {
+  FileResult MoveIntoPlace(unsigned flags) {
     const int at = to_.directory.get();
     if (::renameat2(at, name_.c_str(), at, to_.name.c_str(), flags) != 0) {
       return ResultOfErrno(errno);
@@ -238,7 +238,7 @@ FileResult CheckSource(FileTask& task, Source& source) {
     return ResultOfErrno(errno);
   }
   if (S_ISREG(source.info.st_mode)) {
-    const Lease lease = TakeLease(source.opened);
+    const Lease lease = AcquireLease(source.opened);
     source.leased = lease == Lease::kHeld;
     return lease == Lease::kRefused ? kChanged : FileResult{};
   }
@@ -297,7 +297,7 @@ FileResult CopyTree(FileTask& task, const internal::CopyFile& request,
   }
   StagedCopy copy(to);
   if (result.ok()) result = copy.Make(task, source);
-  if (result.ok()) result = copy.TakePlace(RENAME_NOREPLACE);
+  if (result.ok()) result = copy.MoveIntoPlace(RENAME_NOREPLACE);
   return result;
 }
 
@@ -332,7 +332,7 @@ FileResult MoveTree(FileTask& task, const internal::MoveFile& request,
   }
   if (result.ok()) result = CheckForLateWriters(source, comparison);
   if (result.ok()) {
-    result = copy.TakePlace(request.overwrite() ? 0 : RENAME_NOREPLACE);
+    result = copy.MoveIntoPlace(request.overwrite() ? 0 : RENAME_NOREPLACE);
   }
   // The move has happened.
   if (result.ok()) hidden.Remove();

@@ -22,7 +22,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kMostPacked = 1'000'000;
+constexpr size_t kMaxPacked = 1'000'000;
 
 // Where an archive is written to: a pipe with a reader, or a file.
 class Output {
@@ -83,7 +83,7 @@ class Packer : public TreeVisitor {
     if (task_.Cancelled()) result_ = {FileCode::kCancelled, 0};
     if (!result_.ok()) return Next::kStop;
     // Unpack wouldn't accept it.
-    if (entry.path.size() > kMostMemberPath) {
+    if (entry.path.size() > kMaxMemberPath) {
       ++left_out_;
       return Next::kSkip;
     }
@@ -257,7 +257,7 @@ pid_t StartPacking(FileTask& task, const os::Fd& source, os::Fd& archive) {
     reading.reset();
     Output output(task, writing, 0);
     Packer packer(task, output);
-    const WalkEnd end = WalkTree(source, kMostPacked, packer);
+    const WalkEnd end = WalkTree(source, kMaxPacked, packer);
     FileResult result = packer.result();
     if (result.ok() && end != WalkEnd::kWhole) {
       result.code = FileCode::kBusyChanged;
@@ -286,7 +286,7 @@ FileResult Pack(FileTask& task, const internal::PackTree& request,
   const OwnRights rights =
       request.whole() ? OwnRights::kLend : OwnRights::kAsTheyAre;
   Packer packer(task, output, rights);
-  const WalkEnd end = WalkTree(directory, kMostPacked, packer, rights);
+  const WalkEnd end = WalkTree(directory, kMaxPacked, packer, rights);
   FileResult result = packer.result();
   if (result.ok() && end == WalkEnd::kBound) result.code = FileCode::kTooLarge;
   if (result.ok() && end == WalkEnd::kMoved) {
@@ -327,7 +327,7 @@ FileResult CopyDirectory(FileTask& task, const os::Fd& source, int at,
   if (pid < 0) return ResultOfErrno(errno);
   internal::FileReply reply;
   FileResult result = UnpackInto(task, target, archive, UINT64_MAX >> 1,
-                                 kMostPacked, false, reply);
+                                 kMaxPacked, false, reply);
   entries = reply.count();
   archive.reset();
   int status = 0;

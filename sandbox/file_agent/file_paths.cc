@@ -121,8 +121,8 @@ FileResult FindPlace(const os::Fd& root, const std::string& path,
 
 FileResult FindTarget(const os::Fd& root, std::string path, bool make_parents,
                       Place& place, std::optional<struct stat>& old) {
-  constexpr int kMostLinks = 40;
-  for (int links = 0; links <= kMostLinks; ++links) {
+  constexpr int kMaxLinks = 40;
+  for (int links = 0; links <= kMaxLinks; ++links) {
     if (FileResult result = FindPlace(root, path, make_parents, place);
         !result.ok()) {
       return result;
@@ -193,10 +193,10 @@ int64_t NanosOf(const struct timespec& time) {
   constexpr int64_t kSecond = 1'000'000'000;
   // Code can give a file any time; one that doesn't fit becomes the furthest
   // that does.
-  constexpr int64_t kMost = INT64_MAX / kSecond - 1;
+  constexpr int64_t kMax = INT64_MAX / kSecond - 1;
   const int64_t seconds = time.tv_sec;
-  if (seconds > kMost) return INT64_MAX;
-  if (seconds < -kMost) return INT64_MIN;
+  if (seconds > kMax) return INT64_MAX;
+  if (seconds < -kMax) return INT64_MIN;
   return seconds * kSecond + time.tv_nsec;
 }
 

@@ -11,7 +11,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr size_t kMostPatternBytes = 4096;
+constexpr size_t kMaxPatternBytes = 4096;
 
 // Finds the end of the braces that open at `open`, and the commas between. npos
 // when there is no end or no comma.
@@ -36,7 +36,7 @@ size_t FindAlternatives(absl::string_view text, size_t open,
 
 }  // namespace
 
-bool ExpandBraces(absl::string_view pattern, size_t most,
+bool ExpandBraces(absl::string_view pattern, size_t max,
                   std::vector<std::string>& expanded) {
   // A text, and the size of its front that has no braces left to expand.
   std::vector<std::pair<std::string, size_t>> open;
@@ -46,7 +46,7 @@ bool ExpandBraces(absl::string_view pattern, size_t most,
     open.pop_back();
     const size_t brace = text.find('{', done);
     if (brace == std::string::npos) {
-      if (expanded.size() >= most) return false;
+      if (expanded.size() >= max) return false;
       expanded.push_back(std::move(text));
       continue;
     }
@@ -56,7 +56,7 @@ bool ExpandBraces(absl::string_view pattern, size_t most,
       open.emplace_back(std::move(text), brace + 1);
       continue;
     }
-    if (open.size() + expanded.size() + alternatives.size() > most) {
+    if (open.size() + expanded.size() + alternatives.size() > max) {
       return false;
     }
     const absl::string_view all = text;
@@ -73,7 +73,7 @@ bool ExpandBraces(absl::string_view pattern, size_t most,
 FileResult PathPattern::Parse(absl::string_view base, absl::string_view pattern,
                               bool hidden, PathPattern& parsed) {
   constexpr FileResult kInvalid = {FileCode::kInvalidPattern, 0};
-  if (pattern.empty() || pattern.size() > kMostPatternBytes) return kInvalid;
+  if (pattern.empty() || pattern.size() > kMaxPatternBytes) return kInvalid;
   parsed.hidden_ = hidden;
   parsed.by_name_ = !absl::StrContains(pattern, '/');
   parsed.base_.clear();

@@ -12,8 +12,8 @@ namespace sandglass::sandbox {
 
 // Expands {a,b} in a pattern to every combination, nested ones included. Braces
 // without a comma or without their other half stand for themselves. False when
-// there are more than `most` combinations.
-bool ExpandBraces(absl::string_view pattern, size_t most,
+// there are more than `max` combinations.
+bool ExpandBraces(absl::string_view pattern, size_t max,
                   std::vector<std::string>& expanded);
 
 // One pattern of a Glob, without braces.

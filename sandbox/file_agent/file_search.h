@@ -42,7 +42,7 @@ bool AnyMayHold(const std::vector<PathPattern>& patterns,
                 absl::string_view path, size_t depth);
 
 // A longer path is of no use to a caller: no operation accepts it.
-inline constexpr size_t kMostToldPath = 8 * 1024;
+inline constexpr size_t kMaxToldPath = 8 * 1024;
 
 // Joins `base` and `path`, which is below it.
 std::string JoinPath(absl::string_view base, absl::string_view path);

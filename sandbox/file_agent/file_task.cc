@@ -34,7 +34,7 @@ bool SendPatiently(const os::Fd& socket, absl::string_view data,
 
 // Reads one note. The end of the notes, and anything that isn't a note,
 // cancels.
-void FileTask::TakeNote() {
+void FileTask::ReceiveNote() {
   TaskNote note;
   ssize_t got;
   do {
@@ -67,7 +67,7 @@ bool FileTask::Await(int fd, short events) {
   while (!cancelled_) {
     struct pollfd waits[] = {{fd, events, 0}, {notes_.get(), POLLIN, 0}};
     if (::poll(waits, 2, -1) < 0 && errno != EINTR) return false;
-    if (waits[1].revents != 0) TakeNote();
+    if (waits[1].revents != 0) ReceiveNote();
     if (!cancelled_ && waits[0].revents != 0) return true;
   }
   return false;
@@ -81,7 +81,7 @@ std::optional<TaskNote> FileTask::AwaitNote(int timeout_ms) {
     struct pollfd wait = {notes_.get(), POLLIN, 0};
     const int ready = ::poll(&wait, 1, timeout_ms);
     if (ready == 0) return std::nullopt;
-    if (ready > 0) TakeNote();
+    if (ready > 0) ReceiveNote();
   }
   return cancelled_ ? std::nullopt : std::exchange(note_, std::nullopt);
 }
@@ -114,7 +114,7 @@ bool FileTask::Put(internal::FileReply& reply, absl::Span<const int> fds) {
 bool FileTask::Send(internal::FileReply& reply, absl::Span<const int> fds) {
   while (!cancelled_ && unanswered_ >= kFileWindow) {
     struct pollfd wait = {notes_.get(), POLLIN, 0};
-    if (::poll(&wait, 1, -1) > 0) TakeNote();
+    if (::poll(&wait, 1, -1) > 0) ReceiveNote();
   }
   if (cancelled_ || !Put(reply, fds)) return false;
   ++unanswered_;

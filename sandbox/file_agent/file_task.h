@@ -64,7 +64,7 @@ class FileTask {
 
  private:
   bool Await(int fd, short events);
-  void TakeNote();
+  void ReceiveNote();
   bool Put(internal::FileReply& reply, absl::Span<const int> fds);
 
   const uint64_t id_;

@@ -74,7 +74,7 @@ class Tracker : public TreeVisitor {
 
   // Looks through the tree once. The first time it reports nothing, unless that
   // was requested. `tell_none`: sends a reply also when nothing has changed.
-  FileResult Look(bool tell_none) {
+  FileResult Scan(bool tell_none) {
     ++look_;
     began_ns_ = NowNs();
     if (FileResult result =
@@ -89,7 +89,7 @@ class Tracker : public TreeVisitor {
         request_.for_copy() ? OwnRights::kLend : OwnRights::kAsTheyAre);
     if (end == WalkEnd::kStopped) return {FileCode::kCancelled, 0};
     // What a look didn't reach isn't thereby gone.
-    if (end == WalkEnd::kWhole && !TellGone()) {
+    if (end == WalkEnd::kWhole && !ReportGone()) {
       return {FileCode::kCancelled, 0};
     }
     batch_.set_truncated(end != WalkEnd::kWhole || left_out_);
@@ -104,8 +104,7 @@ class Tracker : public TreeVisitor {
   Next Enter(const TreeEntry& entry) override {
     if (task_.Cancelled()) return Next::kStop;
     // A copy is of no use if it contains what can't be unpacked again.
-    const size_t longest =
-        request_.for_copy() ? kMostMemberPath : kMostToldPath;
+    const size_t longest = request_.for_copy() ? kMaxMemberPath : kMaxToldPath;
     if (entry.path.size() > longest) {
       left_out_ = true;
       return Next::kSkip;
@@ -115,10 +114,10 @@ class Tracker : public TreeVisitor {
     const auto [known, added] = seen_.try_emplace(path, seen);
     bool goes_on = true;
     if (added) {
-      goes_on =
-          (look_ == 1 && !request_.tell_first()) || TellNew(entry, path, seen);
+      goes_on = (look_ == 1 && !request_.tell_first()) ||
+                ReportNew(entry, path, seen);
     } else if (!Same(known->second, seen) || known->second.recent) {
-      goes_on = Tell(internal::CHANGE_MODIFIED, entry, path, "", seen);
+      goes_on = ReportChange(internal::CHANGE_MODIFIED, entry, path, "", seen);
     }
     seen.recent = request_.for_copy() && S_ISREG(seen.mode) &&
                   seen.ctime_ns > began_ns_ - kTickNs &&
@@ -135,10 +134,10 @@ class Tracker : public TreeVisitor {
   }
 
  private:
-  bool TellNew(const TreeEntry& entry, const std::string& path, Seen& seen) {
+  bool ReportNew(const TreeEntry& entry, const std::string& path, Seen& seen) {
     const auto before = paths_.find(seen.inode);
     if (before == paths_.end() || before->second == path) {
-      return Tell(internal::CHANGE_CREATED, entry, path, "", seen);
+      return ReportChange(internal::CHANGE_CREATED, entry, path, "", seen);
     }
     // The same file had another name before. If it still has that, this is an
     // additional name.
@@ -153,16 +152,17 @@ class Tracker : public TreeVisitor {
     if (stayed || old == seen_.end() || old->second.mode != seen.mode ||
         old->second.size != seen.size ||
         old->second.mtime_ns != seen.mtime_ns) {
-      return Tell(internal::CHANGE_CREATED, entry, path, "", seen);
+      return ReportChange(internal::CHANGE_CREATED, entry, path, "", seen);
     }
     // Unless something else has taken the old name by now.
     if (old->second.look != look_) seen_.erase(old);
-    return Tell(internal::CHANGE_RENAMED, entry, path, old_path, seen);
+    return ReportChange(internal::CHANGE_RENAMED, entry, path, old_path, seen);
   }
 
   // Sets `seen` to the file's state at the time it is handed out.
-  bool Tell(internal::ChangeKind kind, const TreeEntry& entry,
-            const std::string& path, const std::string& old_path, Seen& seen) {
+  bool ReportChange(internal::ChangeKind kind, const TreeEntry& entry,
+                    const std::string& path, const std::string& old_path,
+                    Seen& seen) {
     internal::FileChange& change = *batch_.add_changes();
     change.set_kind(kind);
     change.set_old_path(old_path);
@@ -194,7 +194,7 @@ class Tracker : public TreeVisitor {
     return Added(change);
   }
 
-  bool TellGone() {
+  bool ReportGone() {
     for (auto it = seen_.begin(); it != seen_.end();) {
       if (it->second.look == look_) {
         ++it;
@@ -264,12 +264,12 @@ FileResult Track(FileTask& task, const internal::TrackTree& request,
   const int pause = static_cast<int>(
       std::clamp(request.interval_millis(), kShortestMillis, kLongestMillis));
   Tracker tracker(task, request);
-  FileResult result = tracker.Look(true);
+  FileResult result = tracker.Scan(true);
   while (result.ok()) {
     const std::optional<TaskNote> note = task.AwaitNote(on_demand ? -1 : pause);
     if (on_demand && !note.has_value()) return {FileCode::kCancelled, 0};
     if (task.Cancelled()) return {FileCode::kCancelled, 0};
-    result = tracker.Look(on_demand);
+    result = tracker.Scan(on_demand);
   }
   return result;
 }

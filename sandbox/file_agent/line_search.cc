@@ -14,8 +14,8 @@ namespace sandglass::sandbox {
 namespace {
 
 // Of a longer line only the beginning is searched.
-constexpr size_t kMostLineBytes = 1024 * 1024;
-constexpr size_t kMostExpressionBytes = 64 * 1024;
+constexpr size_t kMaxLineBytes = 1024 * 1024;
+constexpr size_t kMaxExpressionBytes = 64 * 1024;
 constexpr int64_t kRegexMemory = 16 * 1024 * 1024;
 
 }  // namespace
@@ -27,7 +27,7 @@ FileResult LinePattern::Parse(const std::string& pattern, bool regex,
                               bool ignore_case) {
   constexpr FileResult kInvalid = {FileCode::kInvalidPattern, 0};
   // A line has no line end, so that could only be a mistake.
-  if (pattern.empty() || pattern.size() > kMostExpressionBytes ||
+  if (pattern.empty() || pattern.size() > kMaxExpressionBytes ||
       (!regex && pattern.find('\n') != std::string::npos)) {
     return kInvalid;
   }
@@ -99,11 +99,11 @@ bool LineReader::Next(absl::string_view& line, bool& cut) {
       if (last && !Fill()) return false;
       continue;
     }
-    if (!last || rest.size() >= kMostLineBytes || ended_) {
+    if (!last || rest.size() >= kMaxLineBytes || ended_) {
       if (last && rest.empty()) return false;
       const size_t size = last ? rest.size() : end;
-      cut = size > kMostLineBytes || (last && !ended_);
-      line = rest.substr(0, std::min(size, kMostLineBytes));
+      cut = size > kMaxLineBytes || (last && !ended_);
+      line = rest.substr(0, std::min(size, kMaxLineBytes));
       start_ += last ? size : size + 1;
       skipping_ = last && !ended_;
       return true;
@@ -114,14 +114,14 @@ bool LineReader::Next(absl::string_view& line, bool& cut) {
 }
 
 absl::string_view CutLine(absl::string_view line, size_t begin, size_t length,
-                          size_t most) {
-  if (line.size() <= most) return line;
+                          size_t max) {
+  if (line.size() <= max) return line;
   // A quarter of the rest goes before the match, if there is enough text after
   // it.
-  const size_t spare = most > length ? most - length : 0;
+  const size_t spare = max > length ? max - length : 0;
   size_t start = begin > spare / 4 ? begin - spare / 4 : 0;
-  start = std::min(start, line.size() - most);
-  size_t end = start + most;
+  start = std::min(start, line.size() - max);
+  size_t end = start + max;
   while (start < end && policy::IsUtf8Continuation(line[start])) ++start;
   while (end > start && end < line.size() &&
          policy::IsUtf8Continuation(line[end]))

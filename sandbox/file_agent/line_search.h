@@ -57,10 +57,10 @@ class LineReader {
   bool ended_ = false;
 };
 
-// At most `most` bytes of `line`, around the match; never cuts a character in
+// At most `max` bytes of `line`, around the match; never cuts a character in
 // two.
 absl::string_view CutLine(absl::string_view line, size_t begin, size_t length,
-                          size_t most);
+                          size_t max);
 
 }  // namespace sandglass::sandbox
 

@@ -30,7 +30,7 @@ ssize_t ReadSome(const os::Fd& source, bool regular, uint64_t offset,
   return got;
 }
 
-void TellWritten(const NewFile& file, internal::FileReply& reply) {
+void ReportWritten(const NewFile& file, internal::FileReply& reply) {
   struct stat info = {};
   if (::fstat(file.fd(), &info) == 0) FillInfo(info, *reply.mutable_info());
 }
@@ -110,7 +110,7 @@ FileResult NewFile::AppendToOld() {
     ::munmap(bytes, size);
     if (!done) return ResultOfErrno(error);
   }
-  // TellWritten reports on this file.
+  // ReportWritten reports on this file.
   file_ = std::move(old);
   return {};
 }
@@ -198,7 +198,7 @@ FileResult WriteAtOnce(const os::Fd& root, const internal::WriteFile& request,
   FileResult result = file.Begin(root, request);
   if (result.ok()) result = file.Write(request.content());
   if (result.ok()) result = file.Commit();
-  if (result.ok()) TellWritten(file, reply);
+  if (result.ok()) ReportWritten(file, reply);
   return result;
 }
 
@@ -241,7 +241,7 @@ FileResult WriteFrom(FileTask& task, const internal::WriteFile& request,
   }
   if (file.written() != announced) return {FileCode::kIncomplete, 0};
   FileResult result = file.Commit();
-  if (result.ok()) TellWritten(file, reply);
+  if (result.ok()) ReportWritten(file, reply);
   return result;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 // How many directories on the way down stay open; those above are found again
 // through "..".
-constexpr size_t kMostOpen = 32;
+constexpr size_t kMaxOpen = 32;
 
 using DirStream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
@@ -53,7 +53,7 @@ class Walk {
         Pop();
       }
     }
-    TakeAllBack();
+    RestoreAllModes();
     return end_ == WalkEnd::kWhole && bound_ ? WalkEnd::kBound : end_;
   }
 
@@ -102,20 +102,20 @@ class Walk {
     if (directory.valid() &&
         (::fstat(directory.get(), &opened) != 0 ||
          opened.st_dev != info.st_dev || opened.st_ino != info.st_ino)) {
-      return TakeBack(info);  // another took its place
+      return RestoreMode(info);  // another took its place
     }
     if (directory.valid() && info.st_dev != levels_.back().info.st_dev &&
         os::IsKernelFileSystem(directory.get())) {
-      return TakeBack(info);
+      return RestoreMode(info);
     }
     if (!Push(std::move(directory), &info)) {
-      TakeBack(info);
+      RestoreMode(info);
       Leave(info);
     }
   }
 
   // Restores the mode of the entry with the current name.
-  void TakeBack(const struct stat& info) {
+  void RestoreMode(const struct stat& info) {
     if (rights_ == OwnRights::kLend && (info.st_mode & 0500) != 0500) {
       TrySetMode(levels_.back().directory.get(), CurrentName().c_str(),
                  info.st_mode & 07777);
@@ -141,8 +141,8 @@ class Walk {
     level.path_size = path_.size();
     levels_.push_back(std::move(level));
     // The first one stays open: the walk ends at its start.
-    if (levels_.size() > kMostOpen + 1) {
-      levels_[levels_.size() - 1 - kMostOpen].directory.reset();
+    if (levels_.size() > kMaxOpen + 1) {
+      levels_[levels_.size() - 1 - kMaxOpen].directory.reset();
     }
     return true;
   }
@@ -173,16 +173,16 @@ class Walk {
       }
     }
     path_.resize(done.path_size);
-    TakeBack(done.info);
+    RestoreMode(done.info);
     Leave(done.info);
   }
 
   // Restores the modes on the path to the place where the walk ended.
-  void TakeAllBack() {
+  void RestoreAllModes() {
     while (levels_.size() > 1) {
       const struct stat info = levels_.back().info;
       levels_.pop_back();
-      if (levels_.back().directory.valid()) TakeBack(info);
+      if (levels_.back().directory.valid()) RestoreMode(info);
     }
   }
 
@@ -197,7 +197,7 @@ class Walk {
 
 }  // namespace
 
-bool ReadNames(const os::Fd& directory, size_t most,
+bool ReadNames(const os::Fd& directory, size_t max,
                std::vector<std::string>& names, bool& more) {
   os::Fd own(
       ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -211,7 +211,7 @@ bool ReadNames(const os::Fd& directory, size_t most,
   while (const struct dirent* entry = ::readdir(stream.get())) {
     const absl::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (names.size() >= most) {
+    if (names.size() >= max) {
       more = true;
       break;
     }

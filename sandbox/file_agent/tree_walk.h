@@ -62,9 +62,9 @@ FileResult OpenOwnRegularAt(int directory, const char* name, os::Fd& file,
                             struct stat& info);
 
 // Reads the names in a directory, sorted, without "." and "..". If there are
-// more than `most`, it stops there and sets `more`. Returns false and sets
+// more than `max`, it stops there and sets `more`. Returns false and sets
 // errno on failure.
-bool ReadNames(const os::Fd& directory, size_t most,
+bool ReadNames(const os::Fd& directory, size_t max,
                std::vector<std::string>& names, bool& more);
 
 }  // namespace sandglass::sandbox

@@ -19,13 +19,13 @@ namespace {
 
 // The most operations that were given up and whose last reply didn't come;
 // beyond that the agent counts as dead.
-constexpr size_t kMostDropped = 256;
+constexpr size_t kMaxDropped = 256;
 
 int MillisUntil(absl::Time deadline) {
   const absl::Duration left = deadline - os::SteadyNow();
   if (left <= absl::ZeroDuration()) return 0;
-  constexpr absl::Duration kMost = absl::Hours(1);
-  return static_cast<int>(absl::ToInt64Milliseconds(std::min(left, kMost)) + 1);
+  constexpr absl::Duration kMax = absl::Hours(1);
+  return static_cast<int>(absl::ToInt64Milliseconds(std::min(left, kMax)) + 1);
 }
 
 void Drain(const os::Fd& event) {
@@ -124,9 +124,9 @@ FileResult FileAgentChannel::Begin(internal::FileRequest& request,
   return result;
 }
 
-FileResult FileAgentChannel::Tell(uint64_t id, internal::FileRequest& note,
-                                  const FileLimits& limits,
-                                  absl::Time deadline) {
+FileResult FileAgentChannel::SendNote(uint64_t id, internal::FileRequest& note,
+                                      const FileLimits& limits,
+                                      absl::Time deadline) {
   note.set_id(id);
   return Put(note.SerializeAsString(), {}, limits, deadline);
 }
@@ -306,7 +306,7 @@ FileResult FileAgentChannel::Next(uint64_t id, const FileLimits& limits,
   }
   internal::FileRequest note;
   note.mutable_go_on();
-  return Tell(id, note, limits, deadline);
+  return SendNote(id, note, limits, deadline);
 }
 
 void FileAgentChannel::Drop(uint64_t id) {
@@ -319,13 +319,13 @@ void FileAgentChannel::Drop(uint64_t id) {
     calls_.erase(found);
     if (over || broken_ != FileCode::kOk) return;
     dropped_[id] = left;
-    if (dropped_.size() > kMostDropped) GiveUp(FileCode::kAgentGone);
+    if (dropped_.size() > kMaxDropped) GiveUp(FileCode::kAgentGone);
   }
   internal::FileRequest note;
   note.mutable_cancel();
   // Doesn't wait for long: an agent that doesn't read is of no use to anyone.
   constexpr absl::Duration kPatience = absl::Seconds(1);
-  (void)Tell(id, note, {}, os::SteadyNow() + kPatience);
+  (void)SendNote(id, note, {}, os::SteadyNow() + kPatience);
 }
 
 }  // namespace sandglass::sandbox

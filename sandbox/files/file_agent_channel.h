@@ -78,8 +78,8 @@ class FileAgentChannel {
   FileResult Next(uint64_t id, const FileLimits& limits, absl::Time deadline,
                   Answer& answer);
   // Sends a note about an operation.
-  FileResult Tell(uint64_t id, internal::FileRequest& note,
-                  const FileLimits& limits, absl::Time deadline);
+  FileResult SendNote(uint64_t id, internal::FileRequest& note,
+                      const FileLimits& limits, absl::Time deadline);
   // Says that no more replies are wanted. Cancels the operation if it isn't
   // over.
   void Drop(uint64_t id);

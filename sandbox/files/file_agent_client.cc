@@ -18,7 +18,7 @@ namespace {
 
 // Content up to this size is sent within the request.
 constexpr size_t kInlineBytes = 128 * 1024;
-constexpr uint32_t kMostListed = 1'000'000;
+constexpr uint32_t kMaxListed = 1'000'000;
 
 internal::WriteFile& Describe(const std::string& path,
                               const WriteOptions& options,
@@ -39,9 +39,9 @@ internal::WriteFile& Describe(const std::string& path,
 }
 
 uint32_t Millis(absl::Duration duration) {
-  constexpr int64_t kMost = 3'600'000;
+  constexpr int64_t kMax = 3'600'000;
   return static_cast<uint32_t>(
-      std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 1, kMost));
+      std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 1, kMax));
 }
 
 FileResult ResultOf(const internal::FileReply& reply) {
@@ -116,7 +116,7 @@ FileAgent::FileAgent(os::Fd socket) : channel_(std::move(socket)) {}
 FileResult FileAgent::Run(internal::FileRequest& request,
                           absl::Span<const int> fds,
                           FileAgentChannel::Check check,
-                          const FileLimits& limits, const Take& take,
+                          const FileLimits& limits, const ReplyHandler& handle,
                           const bool* enough) {
   const absl::Time deadline = limits.Deadline();
   uint64_t id = 0;
@@ -127,7 +127,7 @@ FileResult FileAgent::Run(internal::FileRequest& request,
     FileAgentChannel::Answer answer;
     result = channel_.Next(id, limits, deadline, answer);
     if (!result.ok()) break;
-    take(*answer.reply, answer.fds);
+    handle(*answer.reply, answer.fds);
     const bool last = answer.reply->last();
     if (last) result = ResultOf(*answer.reply);
     if (last || (enough != nullptr && *enough)) break;
@@ -225,16 +225,16 @@ FileAnswer<FileList> FileAgent::List(const std::string& path,
                                      const std::string& after,
                                      uint32_t max_entries,
                                      const FileLimits& limits) {
-  const uint32_t most =
-      max_entries == 0 ? kMostListed : std::min(max_entries, kMostListed);
+  const uint32_t max =
+      max_entries == 0 ? kMaxListed : std::min(max_entries, kMaxListed);
   internal::FileRequest request;
   internal::ListDirectory& list = *request.mutable_list();
   list.set_path(path);
   list.set_after(after);
-  list.set_max_entries(most);
+  list.set_max_entries(max);
   FileAnswer<FileList> answer;
   answer.result =
-      Run(request, {}, Entries(most, EntryNames::kNames), limits,
+      Run(request, {}, Entries(max, EntryNames::kNames), limits,
           [&](internal::FileReply& reply, std::vector<os::Fd>&) {
             for (internal::FileInfo& entry : *reply.mutable_entries()) {
               answer.value.entries.push_back(FactsOf(entry));
@@ -315,7 +315,7 @@ FileAnswer<FileList> FileAgent::Glob(const std::string& path,
           bytes += sizeof(FileFacts) + entry.name().size();
           answer.value.entries.push_back(FactsOf(entry));
         }
-        enough = bytes > kMostFoundBytes;
+        enough = bytes > kMaxFoundBytes;
         answer.value.truncated |= reply.truncated() || enough;
       },
       &enough);
@@ -357,7 +357,7 @@ FileAnswer<TextMatches> FileAgent::Grep(const std::string& path,
                                         .text = std::move(*line.mutable_text()),
                                         .cut = line.cut()});
         }
-        enough = bytes > kMostFoundBytes;
+        enough = bytes > kMaxFoundBytes;
         answer.value.truncated |= reply.truncated() || enough;
       },
       &enough);

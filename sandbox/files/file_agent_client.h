@@ -208,12 +208,12 @@ class FileAgent {
                                      Members members = Members::kAll);
 
  private:
-  using Take =
+  using ReplyHandler =
       std::function<void(internal::FileReply& reply, std::vector<os::Fd>& fds)>;
-  // Reads replies until the last one, or until `take` has set `enough`.
+  // Reads replies until the last one, or until `handle` has set `enough`.
   FileResult Run(internal::FileRequest& request, absl::Span<const int> fds,
                  FileAgentChannel::Check check, const FileLimits& limits,
-                 const Take& take, const bool* enough = nullptr);
+                 const ReplyHandler& handle, const bool* enough = nullptr);
 
   FileAgentChannel channel_;
 };

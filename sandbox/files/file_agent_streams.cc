@@ -21,8 +21,8 @@ FileResult AwaitPipe(const os::Fd& pipe, short events, const FileLimits& limits,
   if (left <= 0) return {FileCode::kTimedOut, 0};
   struct pollfd waits[] = {{pipe.get(), events, 0},
                            {limits.cancel_fd, POLLIN, 0}};
-  constexpr int64_t kMostMillis = 60'000;
-  (void)::poll(waits, 2, static_cast<int>(std::min(left, kMostMillis)));
+  constexpr int64_t kMaxMillis = 60'000;
+  (void)::poll(waits, 2, static_cast<int>(std::min(left, kMaxMillis)));
   if (waits[1].revents != 0) return {FileCode::kCancelled, 0};
   return {};
 }
@@ -49,8 +49,8 @@ FileResult WritePipe(const os::Fd& pipe, absl::string_view data,
 }
 
 // The result of a pack or an unpack.
-FileAnswer<TreeCount> TakeCount(FileAgentChannel& channel, uint64_t id,
-                                const FileLimits& limits) {
+FileAnswer<TreeCount> ReceiveCount(FileAgentChannel& channel, uint64_t id,
+                                   const FileLimits& limits) {
   FileAnswer<TreeCount> answer;
   FileAgentChannel::Answer last;
   answer.result = channel.Next(id, limits, limits.Deadline(), last);
@@ -107,7 +107,7 @@ FileAnswer<FileFacts> FileUpload::Commit(const FileLimits& limits) {
   pipe_.reset();
   internal::FileRequest note;
   note.mutable_commit()->set_size(size_);
-  answer.result = channel_->Tell(id_, note, limits, deadline);
+  answer.result = channel_->SendNote(id_, note, limits, deadline);
   if (answer.ok()) {
     FileAgentChannel::Answer last;
     answer.result = channel_->Next(id_, limits, deadline, last);
@@ -146,7 +146,7 @@ FileResult TreeUpload::Append(absl::string_view data,
 FileAnswer<TreeCount> TreeUpload::Finish(const FileLimits& limits) {
   if (channel_ == nullptr) return {.result = {FileCode::kBadRequest, 0}};
   pipe_.reset();
-  return TakeCount(*std::exchange(channel_, nullptr), id_, limits);
+  return ReceiveCount(*std::exchange(channel_, nullptr), id_, limits);
 }
 
 TreeDownload::TreeDownload(TreeDownload&& other) noexcept
@@ -187,7 +187,7 @@ FileAnswer<size_t> TreeDownload::Read(char* data, size_t size,
 
 FileAnswer<TreeCount> TreeDownload::Finish(const FileLimits& limits) {
   if (channel_ == nullptr) return {.result = {FileCode::kBadRequest, 0}};
-  return TakeCount(*std::exchange(channel_, nullptr), id_, limits);
+  return ReceiveCount(*std::exchange(channel_, nullptr), id_, limits);
 }
 
 FileTracker::FileTracker(FileTracker&& other) noexcept
@@ -218,7 +218,7 @@ FileAnswer<bool> FileTracker::Next(const FileLimits& limits, const Sink& sink) {
   if (on_demand_ && !std::exchange(first_due_, false)) {
     internal::FileRequest note;
     note.mutable_rescan();
-    answer.result = channel_->Tell(id_, note, limits, deadline);
+    answer.result = channel_->SendNote(id_, note, limits, deadline);
   }
   while (answer.ok()) {
     FileAgentChannel::Answer batch;

@@ -82,7 +82,7 @@ FileAgentChannel::Check OnlyLast() {
 FileAgentChannel::Check OnlyMissing() {
   return [](const internal::FileReply& reply, const Fds& fds) {
     const auto told = static_cast<size_t>(reply.missing_size());
-    if (told > kMostMissing || told > reply.missing_count()) return false;
+    if (told > kMaxMissing || told > reply.missing_count()) return false;
     for (const internal::MissingMember& member : reply.missing()) {
       if (member.code() <= 0 || member.code() >= kFileCodeCount) return false;
     }
@@ -101,9 +101,9 @@ FileAgentChannel::Check OneFile() {
   };
 }
 
-FileAgentChannel::Check Entries(uint64_t most, EntryNames names) {
-  return [left = most, names](const internal::FileReply& reply,
-                              const Fds& fds) mutable {
+FileAgentChannel::Check Entries(uint64_t max, EntryNames names) {
+  return [left = max, names](const internal::FileReply& reply,
+                             const Fds& fds) mutable {
     const auto count = static_cast<uint64_t>(reply.entries_size());
     if (!fds.empty() || reply.lines_size() != 0 || reply.changes_size() != 0 ||
         reply.scan_done() || count > left || (count == 0 && !reply.last())) {
@@ -121,9 +121,9 @@ FileAgentChannel::Check Entries(uint64_t most, EntryNames names) {
   };
 }
 
-FileAgentChannel::Check Lines(uint64_t most) {
+FileAgentChannel::Check Lines(uint64_t max) {
   return
-      [left = most](const internal::FileReply& reply, const Fds& fds) mutable {
+      [left = max](const internal::FileReply& reply, const Fds& fds) mutable {
         const auto count = static_cast<uint64_t>(reply.lines_size());
         if (!fds.empty() || reply.entries_size() != 0 ||
             reply.changes_size() != 0 || reply.scan_done() || count > left ||
@@ -138,15 +138,15 @@ FileAgentChannel::Check Lines(uint64_t most) {
       };
 }
 
-FileAgentChannel::Check Changes(uint64_t most, bool with_files) {
-  return [most, left = most, with_files](const internal::FileReply& reply,
-                                         const Fds& fds) mutable {
+FileAgentChannel::Check Changes(uint64_t max, bool with_files) {
+  return [max, left = max, with_files](const internal::FileReply& reply,
+                                       const Fds& fds) mutable {
     const auto count = static_cast<uint64_t>(reply.changes_size());
     if (reply.entries_size() != 0 || reply.lines_size() != 0 || count > left ||
         (count == 0 && !reply.last() && !reply.scan_done())) {
       return false;
     }
-    left = reply.scan_done() ? most : left - count;
+    left = reply.scan_done() ? max : left - count;
     size_t opened = 0;
     for (const internal::FileChange& change : reply.changes()) {
       if (!internal::ChangeKind_IsValid(change.kind()) ||

@@ -19,15 +19,15 @@ FileAgentChannel::Check OnlyLast();
 FileAgentChannel::Check OnlyMissing();
 // For OpenFile: a descriptor of a regular file, open for reading.
 FileAgentChannel::Check OneFile();
-// At most `most` entries, in as many replies as it takes. `names` says whether
+// At most `max` entries, in as many replies as it takes. `names` says whether
 // each is a name or a path.
 enum class EntryNames { kNames, kPaths };
-FileAgentChannel::Check Entries(uint64_t most, EntryNames names);
-// At most `most` lines.
-FileAgentChannel::Check Lines(uint64_t most);
-// Changes with files as TrackTree reports them, in any number: `most` bounds
+FileAgentChannel::Check Entries(uint64_t max, EntryNames names);
+// At most `max` lines.
+FileAgentChannel::Check Lines(uint64_t max);
+// Changes with files as TrackTree reports them, in any number: `max` bounds
 // each comparison, not their sum.
-FileAgentChannel::Check Changes(uint64_t most, bool with_files);
+FileAgentChannel::Check Changes(uint64_t max, bool with_files);
 
 }  // namespace sandglass::sandbox
 

@@ -70,7 +70,7 @@ struct GlobOptions {
 // The most bytes of one Glob's or Grep's results; what exceeds them is left
 // out. Limits on the number of results alone bound little, since a path can
 // have thousands of bytes.
-inline constexpr size_t kMostFoundBytes = size_t{4} << 20;
+inline constexpr size_t kMaxFoundBytes = size_t{4} << 20;
 
 struct GrepOptions {
   bool regex = false;  // RE2's syntax
@@ -132,7 +132,7 @@ struct TreeCount {
   uint64_t left_out =
       0;  // unreadable, or of a kind that a tar has no place for
   // For an unpacking that goes as far as possible: how many members couldn't be
-  // made, and the first of them, at most kMostMissing.
+  // made, and the first of them, at most kMaxMissing.
   uint64_t missing_count = 0;
   std::vector<MissingMember> missing;
 };

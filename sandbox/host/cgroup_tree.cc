@@ -35,7 +35,7 @@ constexpr absl::string_view kSupervisorSuffix = ".sandglass-supervisor";
 constexpr absl::string_view kOurs = "sandglass-";
 constexpr absl::Duration kSweepPatience = absl::Seconds(2);
 // How many things a message names at most.
-constexpr size_t kMostNamed = 3;
+constexpr size_t kMaxNamed = 3;
 
 struct Mount {
   std::string root;   // path of the hierarchy that is mounted
@@ -127,7 +127,7 @@ bool MoveSelf(const std::string& group) {
   return os::WriteControlFile(AT_FDCWD, (group + "/cgroup.procs").c_str(), "0");
 }
 
-absl::Status Give(const std::string& group, uid_t owner) {
+absl::Status Chown(const std::string& group, uid_t owner) {
   // Gives away only what the yard needs to make groups and to move its
   // children; the limits of the yard itself remain root's.
   if (::chown(group.c_str(), owner, -1) != 0) {
@@ -227,7 +227,7 @@ std::string WhoLivesIn(const std::vector<std::string>& roots) {
          absl::StrSplit(*procs, '\n', absl::SkipEmpty())) {
       int pid = 0;
       if (!absl::SimpleAtoi(line, &pid) || pid == ::getpid()) continue;
-      if (names.size() < kMostNamed) names.push_back(ProcessName(pid));
+      if (names.size() < kMaxNamed) names.push_back(ProcessName(pid));
     }
     if (!names.empty()) {
       return absl::StrCat(root, " has ", absl::StrJoin(names, ", "));
@@ -399,7 +399,7 @@ absl::StatusOr<YardCgroups> MakeYardCgroups(const CgroupHost& host,
     }
     // ORDER: after the leaf: a container's root may not be allowed to make a
     // leaf in a group that it no longer owns.
-    if (absl::Status given = Give(branch, yard_uid); !given.ok()) return given;
+    if (absl::Status given = Chown(branch, yard_uid); !given.ok()) return given;
     absl::StatusOr<os::Fd> made = OpenDir(branch);
     if (!made.ok()) return made.status();
     *directory = *std::move(made);

@@ -126,7 +126,7 @@ std::string HostAdvice(const Causes& causes, const Surroundings& around) {
 
 }  // namespace
 
-Surroundings LookAround() {
+Surroundings ReadSurroundings() {
   Surroundings around;
   around.container = ::access("/run/.containerenv", F_OK) == 0 ||
                      ::access("/.dockerenv", F_OK) == 0 ||

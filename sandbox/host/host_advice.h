@@ -18,7 +18,7 @@ struct Surroundings {
   std::vector<std::string> missing_rights;
 };
 
-Surroundings LookAround();
+Surroundings ReadSurroundings();
 
 // Whether a jail can be made without this layer, if the operator agrees.
 bool IsExcusable(absl::string_view layer);

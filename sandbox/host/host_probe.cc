@@ -277,7 +277,7 @@ absl::Status RequireLayers(HostReport& report,
           "' can't be excused; these can: ", absl::StrJoin(names, ", ")));
     }
   }
-  return CheckMissing(report, LookAround());
+  return CheckMissing(report, ReadSurroundings());
 }
 
 absl::Status CheckCallTracing() {

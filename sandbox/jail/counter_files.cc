@@ -26,9 +26,9 @@ os::Fd OpenFile(const os::Fd& directory, const char* name) {
 // While the process has no room for another descriptor, waits for some time: a
 // counter that isn't read would look like one that is 0.
 os::Fd OpenForSure(const os::Fd& directory, const char* name) {
-  constexpr int kMostTries = 100;
+  constexpr int kMaxTries = 100;
   os::Fd file = OpenFile(directory, name);
-  for (int tries = 1; !file.valid() && tries < kMostTries &&
+  for (int tries = 1; !file.valid() && tries < kMaxTries &&
                       (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
        ++tries) {
     ::usleep(os::kShortagePauseMicros);
@@ -100,8 +100,8 @@ CounterFiles::~CounterFiles() {
   if (state_ == State::kFiles) --jails_with_files;
 }
 
-void CounterFiles::Settle(uint64_t most_kept) {
-  if (jails_with_files.fetch_add(1) < most_kept) {
+void CounterFiles::Settle(uint64_t max_kept) {
+  if (jails_with_files.fetch_add(1) < max_kept) {
     state_ = State::kFiles;
     groups_ = CounterGroups();
     return;

@@ -54,10 +54,10 @@ class CounterFiles {
   ~CounterFiles();
 
   // For a jail that stays for a long time, as a session's does: from here on it
-  // holds fewer descriptors. It keeps either its files, or, once `most_kept`
+  // holds fewer descriptors. It keeps either its files, or, once `max_kept`
   // other such jails keep theirs, only the directories; each file is then
   // opened whenever it is read. Call once, before others read.
-  void Settle(uint64_t most_kept);
+  void Settle(uint64_t max_kept);
   // True when each file is opened whenever it is read.
   bool opens_late() const { return state_ == State::kLate; }
   // Opens a file of the jail's v2 group, for example "run/cgroup.events", for

@@ -173,7 +173,7 @@ absl::Status Jail::CollectFiles(const std::vector<std::string>& patterns,
   collecting_ = true;
   patterns_ = patterns;
   // A pattern that matches nothing is answered by its own text.
-  most_files_ = max_files + patterns.size();
+  max_files_ = max_files + patterns.size();
   return os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
                         os::Wait::kNo);
 }
@@ -233,7 +233,7 @@ void Jail::BecomeSessions() {
   parts_.init_pidfd.reset();
   parts_.oom_event.reset();
   memory_events_.reset();
-  counters_.Settle(KeptSessions(MostDescriptors()));
+  counters_.Settle(KeptSessions(MaxDescriptors()));
   if (counters_.opens_late()) parts_.run_events.reset();
 }
 
@@ -292,10 +292,10 @@ MemorySample Jail::SampleMemory() const { return counters_.Memory(); }
 policy::UnchargedMemory Jail::ReadUncharged() const {
   policy::UnchargedMemory memory;
   memory.netlink_bytes =
-      NetlinkBytes(parts_.netlink_sockets, policy::kMostNetlinkBytes);
+      NetlinkBytes(parts_.netlink_sockets, policy::kMaxNetlinkBytes);
   const JailProcess init =
       init_.pid > 0 ? init_ : FindProcess(parts_.init_pidfd);
-  memory.backlog_bytes = BacklogBytes(init, policy::kMostBacklogBytes);
+  memory.backlog_bytes = BacklogBytes(init, policy::kMaxBacklogBytes);
   const LockCensus& locks = LockCensus::Shared();
   if (locks.many() && IsStill(init)) {
     memory.lock_bytes = locks.BytesOf(init.group);

@@ -97,7 +97,7 @@ class Jail {
   void Hold(std::shared_ptr<const void> held) { held_ = std::move(held); }
 
   // Passes on its doors. Empty: the jail has no network.
-  std::vector<os::Fd> TakeDoors() { return std::move(parts_.doors); }
+  std::vector<os::Fd> ReleaseDoors() { return std::move(parts_.doors); }
   // Gives the jail this network until its end.
   void SetNetwork(std::unique_ptr<NetworkLease> network);
   bool has_network() const { return network_ != nullptr; }
@@ -200,11 +200,12 @@ class Jail {
   absl::Status StartInRunner(const ProgramSpec& program);
   absl::StatusOr<std::optional<JailEvent>> NextControlEvent();
   // Leaves in `fds` those that it doesn't take.
-  absl::StatusOr<std::optional<JailEvent>> TakeInitEvent(
+  absl::StatusOr<std::optional<JailEvent>> HandleInitEvent(
       const internal::InitEvent& event, std::vector<os::Fd>& fds);
-  absl::StatusOr<std::optional<JailEvent>> TakeRunnerEvent(os::Packet& packet);
+  absl::StatusOr<std::optional<JailEvent>> HandleRunnerEvent(
+      os::Packet& packet);
   // Takes the daemon's ends of the program's streams: the first three of `fds`.
-  bool TakeStreams(std::vector<os::Fd>& fds);
+  bool AdoptStreams(std::vector<os::Fd>& fds);
   // Whether `path` was asked for and is now answered for the first time.
   bool IsWanted(const std::string& path);
   absl::StatusOr<std::optional<JailEvent>> NextRunnerEvent();
@@ -233,7 +234,7 @@ class Jail {
   // While files are collected: what was asked for and what was answered.
   bool collecting_ = false;
   std::vector<std::string> patterns_;
-  size_t most_files_ = 0;
+  size_t max_files_ = 0;
   std::set<std::string> answered_;
   std::string said_;  // by the interpreter, up to then
   // Processor time of the runner or interpreter before the program came.

@@ -24,9 +24,9 @@ namespace {
 
 // Each step comes once; some come a second time when there is an interpreter
 // that waits.
-constexpr size_t kMostSteps = 3 * size_t{kSetupStepCount};
-constexpr uint64_t kMostStepNanos = 3'600'000'000'000;
-constexpr size_t kMostPathBytes = 4096;  // PATH_MAX
+constexpr size_t kMaxSteps = 3 * size_t{kSetupStepCount};
+constexpr uint64_t kMaxStepNanos = 3'600'000'000'000;
+constexpr size_t kMaxPathBytes = 4096;  // PATH_MAX
 
 bool AddSteps(
     const google::protobuf::RepeatedPtrField<internal::StepTime>& from,
@@ -55,7 +55,7 @@ bool AddSteps(const os::Packet& packet, const RunnerEvent& event,
 }
 
 bool StaysBelow(const std::string& path) {
-  if (path.size() > kMostPathBytes || path.find('\0') != std::string::npos) {
+  if (path.size() > kMaxPathBytes || path.find('\0') != std::string::npos) {
     return false;
   }
   for (const absl::string_view segment : absl::StrSplit(path, '/')) {
@@ -67,7 +67,7 @@ bool StaysBelow(const std::string& path) {
 }  // namespace
 
 bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to) {
-  if (from.calls_size() > static_cast<int>(kMostRefusedCalls)) return false;
+  if (from.calls_size() > static_cast<int>(kMaxRefusedCalls)) return false;
   for (const internal::RefusedCall& each : from.calls()) {
     RefusedCall call;
     if (each.arguments_size() != static_cast<int>(std::size(call.arguments))) {
@@ -86,8 +86,8 @@ bool ReadRefused(const internal::RefusedCalls& from, RefusedCalls& to) {
 
 bool AddStep(int64_t step, uint64_t nanoseconds,
              std::vector<StepTiming>& steps) {
-  if (step < 0 || step >= kSetupStepCount || nanoseconds > kMostStepNanos ||
-      steps.size() >= kMostSteps) {
+  if (step < 0 || step >= kSetupStepCount || nanoseconds > kMaxStepNanos ||
+      steps.size() >= kMaxSteps) {
     return false;
   }
   steps.push_back(
@@ -108,7 +108,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   if (packet->lost_fds) return DescriptorsLost();
   absl::StatusOr<std::optional<JailEvent>> taken = BrokenProtocol();
   if (event.ParseFromString(packet->data)) {
-    taken = TakeInitEvent(event, packet->fds);
+    taken = HandleInitEvent(event, packet->fds);
   }
   // When the event's descriptors have all been taken, none is left here.
   std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
@@ -117,7 +117,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextControlEvent() {
   return BrokenProtocol();
 }
 
-absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
+absl::StatusOr<std::optional<JailEvent>> Jail::HandleInitEvent(
     const internal::InitEvent& event, std::vector<os::Fd>& fds) {
   const bool fit = tmp_fs_.valid();
   switch (event.event_case()) {
@@ -133,7 +133,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
             !IsPipeEnd(fds[2], O_RDONLY)) {
           return BrokenProtocol();
         }
-      } else if (!TakeStreams(fds)) {
+      } else if (!AdoptStreams(fds)) {
         return BrokenProtocol();
       }
       tmp_fs_ = std::move(fds[3]);
@@ -209,7 +209,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeInitEvent(
 }
 
 bool Jail::IsWanted(const std::string& path) {
-  if (!collecting_ || answered_.size() >= most_files_) return false;
+  if (!collecting_ || answered_.size() >= max_files_) return false;
   const bool asked = std::any_of(
       patterns_.begin(), patterns_.end(), [&](const std::string& pattern) {
         return path == pattern ||
@@ -218,7 +218,7 @@ bool Jail::IsWanted(const std::string& path) {
   return asked && answered_.insert(path).second;
 }
 
-bool Jail::TakeStreams(std::vector<os::Fd>& fds) {
+bool Jail::AdoptStreams(std::vector<os::Fd>& fds) {
   if (!IsPipeEnd(fds[0], O_WRONLY) || !IsPipeEnd(fds[1], O_RDONLY) ||
       !IsPipeEnd(fds[2], O_RDONLY)) {
     return false;
@@ -239,12 +239,12 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextRunnerEvent() {
   if (absl::IsOutOfRange(packet.status())) return GoneEvent{};
   if (!packet.ok()) return BrokenProtocol();
   if (packet->lost_fds) return DescriptorsLost();
-  absl::StatusOr<std::optional<JailEvent>> taken = TakeRunnerEvent(*packet);
+  absl::StatusOr<std::optional<JailEvent>> taken = HandleRunnerEvent(*packet);
   if (!taken.ok()) CloseAside(std::move(packet->fds));
   return taken;
 }
 
-absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
+absl::StatusOr<std::optional<JailEvent>> Jail::HandleRunnerEvent(
     os::Packet& packet) {
   RunnerEvent event = {};
   std::vector<os::Fd>& fds = packet.fds;
@@ -268,7 +268,7 @@ absl::StatusOr<std::optional<JailEvent>> Jail::TakeRunnerEvent(
   }
   if (event.kind != RunnerEventKind::kReady || report_.valid() ||
       fds.size() != 4 || !AddSteps(packet, event, parts_.steps) ||
-      !IsPipeEnd(fds[3], O_RDONLY) || !TakeStreams(fds)) {
+      !IsPipeEnd(fds[3], O_RDONLY) || !AdoptStreams(fds)) {
     return BrokenProtocol();
   }
   report_ = std::move(fds[3]);

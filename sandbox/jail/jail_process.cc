@@ -63,9 +63,9 @@ bool IsStill(const JailProcess& process) {
 
 uint64_t CeilSeconds(absl::Duration duration) {
   const double seconds = std::ceil(absl::ToDoubleSeconds(duration));
-  constexpr double kMost = 1e15;
-  return seconds < kMost ? static_cast<uint64_t>(std::max(seconds, 0.0))
-                         : std::numeric_limits<uint64_t>::max();
+  constexpr double kMax = 1e15;
+  return seconds < kMax ? static_cast<uint64_t>(std::max(seconds, 0.0))
+                        : std::numeric_limits<uint64_t>::max();
 }
 
 }  // namespace sandglass::sandbox

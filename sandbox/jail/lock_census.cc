@@ -22,7 +22,7 @@ namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
 // Lines of what waits count as well, but beside the locks.
-constexpr size_t kMostLines = 2 * kMostListedLocks;
+constexpr size_t kMaxLines = 2 * kMaxListedLocks;
 // From this number of locks on, it is worth finding out which group a process
 // is in.
 constexpr size_t kWorthAsking = 16;
@@ -34,7 +34,7 @@ std::map<pid_t, size_t> ReadLocks() {
   std::map<pid_t, size_t> counts;
   size_t locks = 0;
   size_t lines = 0;
-  while (locks < kMostListedLocks && lines < kMostLines) {
+  while (locks < kMaxListedLocks && lines < kMaxLines) {
     const size_t left = text.size();
     text.resize(left + os::kProcPageBytes);
     const ssize_t size =

@@ -21,7 +21,7 @@ inline constexpr uint64_t kRecordLockBytes = 192;
 // On a machine with fewer locks than this there is no need to count them. No
 // more than this are read: for each page of its list the kernel goes through
 // the list from the start, and holds up everyone who locks meanwhile.
-inline constexpr size_t kMostListedLocks = 20'000;
+inline constexpr size_t kMaxListedLocks = 20'000;
 
 // Counts the file locks that jails hold, above all the record locks of
 // fcntl(2), of which a process can have any number: they take kernel memory

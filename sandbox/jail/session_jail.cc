@@ -22,7 +22,7 @@ namespace sandglass::sandbox {
 namespace {
 
 // PID_MAX_LIMIT of the kernel.
-constexpr pid_t kMostPid = 4 << 20;
+constexpr pid_t kMaxPid = 4 << 20;
 
 internal::Stdio StdioOf(ProcessSpec::Stdio stdio) {
   switch (stdio) {
@@ -158,7 +158,7 @@ absl::Status SessionJail::Spawn(uint64_t id, const ProcessSpec& spec) {
     return absl::InvalidArgumentError("there is no such command or directory");
   }
   if (frozen_) return absl::FailedPreconditionError("the jail is frozen");
-  if (processes_.size() >= kMostProcesses) {
+  if (processes_.size() >= kMaxProcesses) {
     return absl::ResourceExhaustedError("too many processes at once");
   }
   absl::StatusOr<DescriptorRoom> room = DescriptorRoom::Find(RoomFor::kCommand);
@@ -188,7 +188,7 @@ absl::Status SessionJail::Spawn(uint64_t id, const ProcessSpec& spec) {
 }
 
 absl::Status SessionJail::SendSignal(pid_t pid, int signal, bool to_group) {
-  if (pid <= 1 || pid > kMostPid || signal < 1 || signal >= NSIG) {
+  if (pid <= 1 || pid > kMaxPid || signal < 1 || signal >= NSIG) {
     return absl::InvalidArgumentError("no such process or signal");
   }
   internal::InitRequest request;
@@ -229,7 +229,7 @@ bool SessionJail::IsFrozen() const {
   return jail_->RunEvent("frozen").value_or(0) == 1;
 }
 
-os::Fd SessionJail::TakeReport() {
+os::Fd SessionJail::ReleaseReport() {
   return jail_->user_code_ ? std::move(jail_->report_) : os::Fd();
 }
 
@@ -264,8 +264,8 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::NextControlEvent() {
   if (!packet.ok()) return BrokenProtocol();
   absl::StatusOr<std::optional<SessionEvent>> taken = BrokenProtocol();
   if (event.ParseFromString(packet->data)) {
-    taken = packet->lost_fds ? TakeWithoutFds(event)
-                             : TakeEvent(event, packet->fds);
+    taken = packet->lost_fds ? HandleWithoutFds(event)
+                             : HandleEvent(event, packet->fds);
   }
   // When the event's descriptors have all been taken, none is left here.
   std::erase_if(packet->fds, [](const os::Fd& fd) { return !fd.valid(); });
@@ -274,11 +274,11 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::NextControlEvent() {
   return BrokenProtocol();
 }
 
-absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
+absl::StatusOr<std::optional<SessionEvent>> SessionJail::HandleEvent(
     const internal::InitEvent& event, std::vector<os::Fd>& fds) {
   switch (event.event_case()) {
     case internal::InitEvent::kSpawned:
-      return TakeSpawned(event.spawned(), fds);
+      return HandleSpawned(event.spawned(), fds);
     case internal::InitEvent::kSpawnFailed: {
       const internal::SpawnFailed& failed = event.spawn_failed();
       const auto found = processes_.find(failed.process_id());
@@ -324,10 +324,10 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeEvent(
     default:
       break;
   }
-  return Converted(jail_->TakeInitEvent(event, fds));
+  return Converted(jail_->HandleInitEvent(event, fds));
 }
 
-absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeWithoutFds(
+absl::StatusOr<std::optional<SessionEvent>> SessionJail::HandleWithoutFds(
     const internal::InitEvent& event) {
   if (event.has_files_opened() && event.files_opened().error() == 0 &&
       files_due_ > 0) {
@@ -355,11 +355,11 @@ absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeWithoutFds(
                           EMFILE};
 }
 
-absl::StatusOr<std::optional<SessionEvent>> SessionJail::TakeSpawned(
+absl::StatusOr<std::optional<SessionEvent>> SessionJail::HandleSpawned(
     const internal::Spawned& event, std::vector<os::Fd>& fds) {
   const auto found = processes_.find(event.process_id());
   if (found == processes_.end() || found->second.stage != Stage::kAsked ||
-      event.pid() <= 1 || event.pid() > kMostPid ||
+      event.pid() <= 1 || event.pid() > kMaxPid ||
       fds.size() != found->second.roles.size() ||
       !std::equal(event.roles().begin(), event.roles().end(),
                   found->second.roles.begin(), found->second.roles.end())) {

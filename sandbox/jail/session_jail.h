@@ -94,7 +94,7 @@ struct FileChannelEvent {
 };
 // The events from FailedEvent on concern the jail and its own program, see
 // JailEvent. For the program there is at most one ExitedEvent and never a
-// DoneEvent: a caller that wants a runner's report uses TakeReport.
+// DoneEvent: a caller that wants a runner's report uses ReleaseReport.
 using SessionEvent =
     std::variant<SpawnedEvent, SpawnFailedEvent, ProcessExitedEvent,
                  FileChannelEvent, FailedEvent, StartedEvent, ExitedEvent,
@@ -122,7 +122,7 @@ uint32_t CountGroup(const os::Fd& list);
 class SessionJail {
  public:
   // The most processes that were asked for and haven't ended.
-  static constexpr size_t kMostProcesses = 1024;
+  static constexpr size_t kMaxProcesses = 1024;
 
   // Precondition: the jail is ready, its program started or not; no event is
   // unread that has to be read first.
@@ -162,7 +162,7 @@ class SessionJail {
   // The runner's end of its report pipe; call once, after its StartedEvent.
   // Whatever is read from it may have been written by the program. Empty before
   // that, and without a runner.
-  os::Fd TakeReport();
+  os::Fd ReleaseReport();
 
   // The same as Jail::NextEvent.
   absl::StatusOr<std::optional<SessionEvent>> NextEvent();
@@ -180,13 +180,13 @@ class SessionJail {
 
   absl::StatusOr<std::optional<SessionEvent>> NextControlEvent();
   // Leaves in `fds` those that it doesn't take.
-  absl::StatusOr<std::optional<SessionEvent>> TakeEvent(
+  absl::StatusOr<std::optional<SessionEvent>> HandleEvent(
       const internal::InitEvent& event, std::vector<os::Fd>& fds);
-  absl::StatusOr<std::optional<SessionEvent>> TakeSpawned(
+  absl::StatusOr<std::optional<SessionEvent>> HandleSpawned(
       const internal::Spawned& event, std::vector<os::Fd>& fds);
   // Handles an event for whose descriptors this process had no room: the
   // request that it answers has failed, everything else goes on.
-  absl::StatusOr<std::optional<SessionEvent>> TakeWithoutFds(
+  absl::StatusOr<std::optional<SessionEvent>> HandleWithoutFds(
       const internal::InitEvent& event);
 
   std::unique_ptr<Jail> jail_;

@@ -15,14 +15,14 @@ namespace {
 
 // The most questions of one process that are answered before init looks at
 // everything else.
-constexpr int kMostAnswersAtOnce = 64;
+constexpr int kMaxAnswersAtOnce = 64;
 constexpr size_t kArguments = 3;
 
 // Addresses differ from run to run and say nothing. An int is below 2^32 or, if
 // it is negative, near the top of the range when passed as a long.
 uint64_t Shown(uint64_t argument) {
-  constexpr uint64_t kLeastNegative = ~uint64_t{0} - 0x7fffffff;
-  return argument < kAddressArgument || argument >= kLeastNegative
+  constexpr uint64_t kMinErrorResult = ~uint64_t{0} - 0x7fffffff;
+  return argument < kAddressArgument || argument >= kMinErrorResult
              ? argument
              : kAddressArgument;
 }
@@ -69,10 +69,9 @@ void CallTrace::Serve(absl::Span<const struct pollfd> polls) {
   for (const struct pollfd& polled : polls) {
     if (traced == traced_.end()) return;
     struct pollfd now = polled;
-    for (int i = 0; i < kMostAnswersAtOnce && (now.revents & POLLIN) != 0;
-         ++i) {
+    for (int i = 0; i < kMaxAnswersAtOnce && (now.revents & POLLIN) != 0; ++i) {
       os::AskedCall call;
-      if (os::TakeCall(traced->listener, call)) {
+      if (os::ReceiveCall(traced->listener, call)) {
         const int error = ErrorOf(call);
         // Counted even if the calling process is dead by now: the call was
         // refused.
@@ -94,7 +93,7 @@ void CallTrace::Serve(absl::Span<const struct pollfd> polls) {
   }
 }
 
-internal::RefusedCalls CallTrace::Take(pid_t pid) {
+internal::RefusedCalls CallTrace::Collect(pid_t pid) {
   const auto found =
       std::find_if(traced_.begin(), traced_.end(),
                    [pid](const Traced& traced) { return traced.pid == pid; });
@@ -130,7 +129,7 @@ void CallTrace::Count(const os::AskedCall& call, int error,
       return;
     }
   }
-  if (calls.calls_size() >= static_cast<int>(kMostRefusedCalls)) {
+  if (calls.calls_size() >= static_cast<int>(kMaxRefusedCalls)) {
     calls.set_others(calls.others() + 1);
     return;
   }

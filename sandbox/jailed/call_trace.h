@@ -38,7 +38,7 @@ class CallTrace {
   // The calls that were refused to a process and to everything that it started;
   // call after it was reaped. Later calls of those processes are still refused,
   // but not reported any more.
-  internal::RefusedCalls Take(pid_t pid);
+  internal::RefusedCalls Collect(pid_t pid);
 
  private:
   struct Traced {

@@ -21,7 +21,7 @@ namespace sandglass::sandbox {
 namespace {
 
 // The host's limit is 4096 for all of its devpts mounts together.
-constexpr unsigned kMostTerminals = 16;
+constexpr unsigned kMaxTerminals = 16;
 
 bool JoinCgroups(const JailPlan& plan) {
   // A single-threaded process that writes "0" moves itself and so avoids the
@@ -66,7 +66,7 @@ bool MountImage(const JailPlan& plan) {
          // It has no terminals until a process is started on one. It is mounted
          // now because by then init will have lost the right to.
          os::MountTerminals((std::string(kYardMount) + kTerminals).c_str(),
-                            kCodeUid, kMostTerminals);
+                            kCodeUid, kMaxTerminals);
 }
 
 bool MakeOwnedDirectory(const std::string& path, mode_t mode) {

@@ -50,7 +50,7 @@ class Init {
     ::umask(0);
     WaitForMaps();
     Raise();
-    TakeSlots();
+    ReceiveSlots();
     Fit();
     for (;;) ServeOnce();
   }
@@ -83,7 +83,7 @@ class Init {
 
   // A jail that was made ahead waits here for its run. The spawner sends the
   // slots before it gives the daemon's end away, so they come first.
-  void TakeSlots() {
+  void ReceiveSlots() {
     absl::StatusOr<os::Packet> packet =
         os::ReceivePacket(plan_.control, os::Wait::kYes);
     if (absl::IsOutOfRange(packet.status())) ::_exit(0);
@@ -153,7 +153,7 @@ class Init {
     // with its end.
     if (trace_) trace_->Serve(absl::MakeConstSpan(polls_).subspan(2));
     if (polls_[1].revents != 0) Reap();
-    if (polls_[0].revents != 0) TakeRequest();
+    if (polls_[0].revents != 0) HandleRequest();
   }
 
   void Reap() {
@@ -170,14 +170,14 @@ class Init {
         event.mutable_exited()->set_wait_status(status);
         event.mutable_exited()->set_monotonic_ns(os::MonotonicNanos());
         if (trace_) {
-          *event.mutable_exited()->mutable_refused() = trace_->Take(pid);
+          *event.mutable_exited()->mutable_refused() = trace_->Collect(pid);
         }
       } else if (processes_.Ended(pid, process_id)) {
         internal::ProcessExited& exited = *event.mutable_process_exited();
         exited.set_process_id(process_id);
         exited.set_wait_status(status);
         exited.set_monotonic_ns(os::MonotonicNanos());
-        if (trace_) *exited.mutable_refused() = trace_->Take(pid);
+        if (trace_) *exited.mutable_refused() = trace_->Collect(pid);
       } else {
         if (pid == file_agent_) file_agent_ = -1;
         continue;
@@ -187,7 +187,7 @@ class Init {
     processes_.RemoveEmptyGroups();
   }
 
-  void TakeRequest() {
+  void HandleRequest() {
     absl::StatusOr<os::Packet> packet =
         os::ReceivePacket(plan_.control, os::Wait::kYes);
     if (absl::IsOutOfRange(packet.status())) ::_exit(0);

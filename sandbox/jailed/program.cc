@@ -28,7 +28,7 @@ bool SetStdio(const ProcessStart& start) {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::dup2(start.streams[fd], fd) < 0) return false;
   }
-  return ::setsid() >= 0 && (!start.on_terminal || os::TakeTerminal(0));
+  return ::setsid() >= 0 && (!start.on_terminal || os::AcquireTerminal(0));
 }
 
 // The descriptors that a process keeps besides its streams until the last

@@ -8,7 +8,7 @@
 
 namespace sandglass::os {
 
-bool TakeCall(const Fd& listener, AskedCall& call) {
+bool ReceiveCall(const Fd& listener, AskedCall& call) {
   struct seccomp_notif question = {};  // the kernel requires zeros
   if (::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_RECV, &question) != 0) {
     return false;

@@ -25,7 +25,7 @@ struct AskedCall {
 // Receives one question. Returns false and sets errno on failure; ENOENT means
 // that the asking thread is dead or was interrupted. Blocks while there is no
 // question, so call poll(2) first.
-bool TakeCall(const Fd& listener, AskedCall& call);
+bool ReceiveCall(const Fd& listener, AskedCall& call);
 
 // Refuses the call: the kernel does nothing for it, and it fails with `error`
 // (an errno). Returns false and sets errno on failure; ENOENT as above.

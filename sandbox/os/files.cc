@@ -20,13 +20,13 @@ constexpr size_t kSmallFileBytes = 64 * 1024;
 constexpr size_t kControlFileBytes = 16 * 1024;
 constexpr size_t kWholeFileBytes = 64 * 1024 * 1024;
 
-absl::StatusOr<std::string> ReadUpTo(size_t most, int directory,
+absl::StatusOr<std::string> ReadUpTo(size_t max, int directory,
                                      const char* name) {
   const Fd fd(::openat(directory, name, O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus("open ", name);
   std::string text;
   char buffer[4096];
-  while (text.size() < most) {
+  while (text.size() < max) {
     const ssize_t size = ::read(fd.get(), buffer, sizeof(buffer));
     if (size < 0) {
       if (errno == EINTR) continue;

@@ -14,7 +14,7 @@ namespace {
 // Linux's SCM_MAX_FD. Descriptors that don't fit into the buffer are closed by
 // the kernel within recvmsg(2), and closing one can take as long as its sender
 // likes (SO_LINGER).
-constexpr size_t kMostFdsOfAnyPacket = 253;
+constexpr size_t kMaxFdsOfAnyPacket = 253;
 
 }  // namespace
 
@@ -96,7 +96,7 @@ ssize_t ReceiveDatagram(int socket, char* data, size_t size,
   if (lost != nullptr) *lost = false;
   struct iovec part = {data, size};
   alignas(struct cmsghdr) char
-      control[CMSG_SPACE(sizeof(int) * kMostFdsOfAnyPacket)];
+      control[CMSG_SPACE(sizeof(int) * kMaxFdsOfAnyPacket)];
   struct msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;

@@ -79,11 +79,11 @@ bool MountProc(const char* target, const ProcOptions& options) {
                  options.hide_processes ? "hidepid=2" : nullptr) == 0;
 }
 
-bool MountTerminals(const char* target, unsigned owner, unsigned most) {
+bool MountTerminals(const char* target, unsigned owner, unsigned max) {
   char data[96];
   std::snprintf(data, sizeof(data),
                 "uid=%u,gid=%u,mode=0600,ptmxmode=0600,max=%u", owner, owner,
-                most);
+                max);
   return ::mount("devpts", target, "devpts", MS_RDONLY | MS_NOSUID | MS_NOEXEC,
                  data) == 0;
 }

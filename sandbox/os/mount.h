@@ -56,11 +56,11 @@ struct ProcOptions {
 // that sees no other proc without anything masked.
 bool MountProc(const char* target, const ProcOptions& options);
 
-// Mounts new pseudo-terminals, at most `most` of them, which share nothing with
+// Mounts new pseudo-terminals, at most `max` of them, which share nothing with
 // other devpts mounts. They belong to `owner`, and only root of the user
 // namespace may open ptmx. The mount is read-only, so that nobody can change
 // their modes; terminals can be written to nevertheless.
-bool MountTerminals(const char* target, unsigned owner, unsigned most);
+bool MountTerminals(const char* target, unsigned owner, unsigned max);
 
 // Binds `source` (a directory or file, without what is mounted below) at
 // `target`.

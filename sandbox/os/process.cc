@@ -74,7 +74,7 @@ bool ChangeSignalMask(int how, const sigset_t& mask) {
   return ::sigprocmask(how, &mask, nullptr) == 0;
 }
 
-void HearOfEndsOnly() {
+void IgnoreStoppedChildren() {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   action.sa_flags = SA_NOCLDSTOP;

@@ -58,7 +58,7 @@ bool ChangeSignalMask(int how, const sigset_t& mask);
 
 // From now on SIGCHLD only reports children that have ended, no longer children
 // that stop or continue: a child could do that as often as it likes.
-void HearOfEndsOnly();
+void IgnoreStoppedChildren();
 
 // Returns true when a status that waitpid(2) gave says that the child stopped,
 // not that it ended, and then lets the child continue. Where its filter allows

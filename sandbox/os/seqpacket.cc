@@ -15,7 +15,7 @@ namespace {
 // The pause between tries of a call for which the kernel lacked resources, and
 // the number of tries.
 constexpr int kPauseMillis = 1;
-constexpr int kMostTries = 2000;
+constexpr int kMaxTries = 2000;
 
 void Pause() { ::poll(nullptr, 0, kPauseMillis); }
 
@@ -60,7 +60,7 @@ absl::Status SendPacket(int socket, absl::string_view data,
     if (!MayGoLater(error)) {
       return ErrnoStatus("sendmsg of ", data.size(), " bytes");
     }
-    if (wait == Wait::kYes && tries < kMostTries) {
+    if (wait == Wait::kYes && tries < kMaxTries) {
       Pause();
       continue;
     }

@@ -32,7 +32,9 @@ bool OpenTerminal(const char* directory, Fd& master, Fd& slave) {
   return slave.valid();
 }
 
-bool TakeTerminal(int terminal) { return ::ioctl(terminal, TIOCSCTTY, 0) == 0; }
+bool AcquireTerminal(int terminal) {
+  return ::ioctl(terminal, TIOCSCTTY, 0) == 0;
+}
 
 bool SetTerminalSize(int terminal, uint16_t rows, uint16_t columns) {
   const struct winsize size = {rows, columns, 0, 0};

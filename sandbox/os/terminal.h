@@ -19,7 +19,7 @@ bool OpenTerminal(const char* directory, Fd& master, Fd& slave);
 // Makes `terminal` the controlling terminal of the caller's session. Returns
 // false and sets errno on failure. Precondition: the caller leads a session
 // that has none.
-bool TakeTerminal(int terminal);
+bool AcquireTerminal(int terminal);
 
 // Sets the number of rows and columns. The foreground process group gets
 // SIGWINCH when they change. `terminal` may be either end. Returns false and

@@ -25,7 +25,7 @@ constexpr size_t kSpareParts = 4;
 // them, it is tried again: after some milliseconds first, then ever less often,
 // but at least once a second.
 constexpr int64_t kRetryNanos = 5'000'000;
-constexpr int64_t kMostRetryNanos = 1'000'000'000;
+constexpr int64_t kMaxRetryNanos = 1'000'000'000;
 constexpr int64_t kRetryShare = 16;  // of the time that it has already taken
 // How long after a sign of groups that belong to no jail they are removed.
 constexpr int64_t kSweepNanos = 1'000'000'000;
@@ -42,7 +42,7 @@ bool Spawner::DoChore() {
   if (stock_due_ns_ != 0 && !KeepCalm()) {
     // If the daemon can't be reached, it is gone; the next receive reports
     // that.
-    (void)TellStock();
+    (void)ReportStock();
     return true;
   }
   // One at a time, including the work of a spare's init: requests in progress
@@ -85,7 +85,7 @@ bool Spawner::BeginSpare() {
   return raising_ >= 0;
 }
 
-void Spawner::TakeRaised() {
+void Spawner::HandleRaised() {
   const pid_t init = std::exchange(raising_, -1);
   LiveJail& jail = live_.at(init);
   absl::StatusOr<os::Packet> packet =
@@ -108,18 +108,18 @@ void Spawner::TakeRaised() {
 void Spawner::SpareFailed(absl::string_view why) {
   // Requests go on without spares: each makes a jail of its own, and reports if
   // that fails too.
-  NoteFailed(spares_retry_, absl::StrCat("a jail made ahead failed: ", why));
+  RecordFailure(spares_retry_, absl::StrCat("a jail made ahead failed: ", why));
   spare_retry_at_ns_ = os::MonotonicNanos() + kSpareRetryNanos;
 }
 
-void Spawner::NoteFailed(Retry& retry, absl::string_view why) {
+void Spawner::RecordFailure(Retry& retry, absl::string_view why) {
   if (!retry.Failed(os::MonotonicNanos(), std::string(why))) return;
   std::fprintf(stderr, "sandglass-spawner: %.*s (failure %llu of its kind)\n",
                static_cast<int>(why.size()), why.data(),
                static_cast<unsigned long long>(retry.failures()));
 }
 
-void Spawner::NoteMade(Retry& retry) {
+void Spawner::RecordSuccess(Retry& retry) {
   const std::string why = retry.why();
   if (!retry.Succeeded()) return;
   std::fprintf(stderr, "sandglass-spawner: no more: %s\n", why.c_str());
@@ -164,7 +164,7 @@ bool Spawner::RemoveOneDead() {
   // The slot stays taken until the group is gone.
   if (IsHeld(dead.init_end) || !dead.cgroup.Remove(roots_)) {
     dead.retry_at_ns = now + std::clamp((now - dead.since_ns) / kRetryShare,
-                                        kRetryNanos, kMostRetryNanos);
+                                        kRetryNanos, kMaxRetryNanos);
     dead_.push_back(std::move(dead));
     return false;
   }
@@ -189,13 +189,13 @@ bool Spawner::MakeSpareGroup() {
       JailCgroup::Create(roots_, absl::StrCat("jail-", ++serial_), slot.init);
   if (!cgroup.ok()) {
     const int error = errno;
-    NoteFailed(groups_retry_, cgroup.status().message());
+    RecordFailure(groups_retry_, cgroup.status().message());
     // Undoing the failed step may have failed, too.
     sweep_at_ns_ = std::min(sweep_at_ns_, os::MonotonicNanos() + kSweepNanos);
     errno = error;
     return false;
   }
-  NoteMade(groups_retry_);
+  RecordSuccess(groups_retry_);
   free_slots_.pop_front();
   spare_groups_.push_back({slot, *std::move(cgroup)});
   return true;
@@ -205,11 +205,11 @@ bool Spawner::MakeSpareNetns() {
   absl::StatusOr<os::Fd> netns = MakeNetns(home_netns_);
   if (!netns.ok()) {
     const int error = errno;
-    NoteFailed(netns_retry_, netns.status().message());
+    RecordFailure(netns_retry_, netns.status().message());
     errno = error;
     return false;
   }
-  NoteMade(netns_retry_);
+  RecordSuccess(netns_retry_);
   spare_netns_.push_back(*std::move(netns));
   return true;
 }

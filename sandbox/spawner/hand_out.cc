@@ -32,7 +32,7 @@ bool Spawner::IsSpareable(const internal::JailSlots& slots) const {
   return slots.image() == config_.zygote().image();
 }
 
-void Spawner::NoteLikely(const internal::JailSlots& slots) {
+void Spawner::RecordLikely(const internal::JailSlots& slots) {
   // Once a request has asked for a group in the controller of disk I/O, all
   // spares get one: they can then serve every request.
   const bool with_disk = likely_slots_.has_disk() || slots.has_disk();
@@ -40,7 +40,7 @@ void Spawner::NoteLikely(const internal::JailSlots& slots) {
   if (with_disk) likely_slots_.mutable_disk();
 }
 
-pid_t Spawner::TakeSpare(const internal::JailSlots& slots) {
+pid_t Spawner::PopSpare(const internal::JailSlots& slots) {
   if (!IsSpareable(slots)) return -1;
   while (!spares_.empty()) {
     const pid_t init = spares_.front();
@@ -55,7 +55,7 @@ pid_t Spawner::TakeSpare(const internal::JailSlots& slots) {
   return -1;
 }
 
-pid_t Spawner::TakeRaising(const internal::JailSlots& slots) {
+pid_t Spawner::PopRaising(const internal::JailSlots& slots) {
   if (!IsSpareable(slots) || raising_ < 0 ||
       !live_.at(raising_).cgroup.Fits(roots_, slots)) {
     return -1;
@@ -178,7 +178,7 @@ absl::Status Spawner::ServeWaiting() {
       reply->mutable_failure()->set_error(EAGAIN);
       reply->mutable_failure()->set_step(
           static_cast<int>(SetupStep::kForkRunner));
-    } else if ((init = TakeSpare(waiting_.front().slots())) >= 0) {
+    } else if ((init = PopSpare(waiting_.front().slots())) >= 0) {
       const internal::CreateJail request = waiting_.front();
       given = HandOut(init, request, clock, *reply, fds) &&
               OrderRunner(init, request, *reply, fds, socket);
@@ -235,8 +235,8 @@ bool Spawner::OrderRunner(pid_t init, const internal::CreateJail& request,
   return true;
 }
 
-void Spawner::TakeFillReplies() {
-  for (const FillReply& reply : zygote_->TakeReplies()) {
+void Spawner::HandleFillReplies() {
+  for (const FillReply& reply : zygote_->CollectReplies()) {
     // That a runner could not be made is noticed at its socket.
     if (reply.pid < 0) continue;
     const auto init = static_cast<pid_t>(reply.serial);
@@ -244,7 +244,7 @@ void Spawner::TakeFillReplies() {
     if (live_.contains(reply.pid)) continue;
     const auto ended = early_exits_.find(reply.pid);
     if (ended != early_exits_.end()) {
-      TellExit(init, ended->second);
+      ReportExit(init, ended->second);
       early_exits_.erase(ended);
     } else {
       runners_[reply.pid] = init;
@@ -252,7 +252,7 @@ void Spawner::TakeFillReplies() {
   }
 }
 
-void Spawner::TellExit(pid_t init, int wait_status) {
+void Spawner::ReportExit(pid_t init, int wait_status) {
   const auto found = live_.find(init);
   if (found == live_.end() || !found->second.init_end.valid()) return;
   internal::InitEvent event;

@@ -21,10 +21,10 @@ namespace {
 
 // Enough for hundreds of connections over loopback. On v2, socket memory is
 // part of the group's memory.
-constexpr uint64_t kMostSocketBytes = 16 << 20;
+constexpr uint64_t kMaxSocketBytes = 16 << 20;
 constexpr uint64_t kCpuPeriodMicros = 100'000;
 // Keeps an init that was taken over from filling the host's memory with groups.
-constexpr uint64_t kMostProcessGroups = 4096;
+constexpr uint64_t kMaxProcessGroups = 4096;
 
 os::Fd OpenDirectory(const os::Fd& parent, const std::string& name) {
   return os::Fd(::openat(parent.get(), name.c_str(),
@@ -96,7 +96,7 @@ bool RemoveIn(const os::Fd& root, const std::string& path) {
 }
 
 // Removes a group with those that init made in it and didn't remove, at most
-// kMostProcessGroups.
+// kMaxProcessGroups.
 bool RemoveWithChildren(const os::Fd& root, const std::string& path) {
   if (RemoveIn(root, path)) return true;
   if (errno != EBUSY) return false;
@@ -169,7 +169,7 @@ absl::Status JailCgroup::Make(const CgroupRoots& roots, uid_t init_uid) {
   }
   // The directory too, for groups of single processes; the files in it other
   // than cgroup.procs stay the yard's. ORDER: the bounds come first.
-  if (!Set(run_, "cgroup.max.descendants", kMostProcessGroups) ||
+  if (!Set(run_, "cgroup.max.descendants", kMaxProcessGroups) ||
       !Set(run_, "cgroup.max.depth", 1) ||
       ::fchown(run_.get(), init_uid, -1) != 0) {
     return os::ErrnoStatus("let init make groups in ", name_, "/run");
@@ -241,7 +241,7 @@ bool JailCgroup::SetMemoryV1(uint64_t bytes) const {
   // v1 counts the memory of sockets separately, and limits it only if told to,
   // which has to be before there is a socket.
   if (!SetIfThere(memory_v1_, "memory.kmem.tcp.limit_in_bytes",
-                  std::min(bytes / 4, kMostSocketBytes))) {
+                  std::min(bytes / 4, kMaxSocketBytes))) {
     return false;
   }
   // ORDER: the limit of memory plus swap must never be the smaller of the two.

@@ -91,9 +91,9 @@ absl::StatusOr<os::Fd> MakeNetns(const os::Fd& home) {
 
 void LeaveNetns(const os::Fd& home) {
   constexpr int kPauseMillis = 10;
-  constexpr int kMostTries = 1000;
+  constexpr int kMaxTries = 1000;
   for (int tries = 0; !os::EnterNetworkNamespace(home); ++tries) {
-    if (!os::IsShortage(errno) || tries >= kMostTries) ::abort();
+    if (!os::IsShortage(errno) || tries >= kMaxTries) ::abort();
     ::poll(nullptr, 0, kPauseMillis);
   }
 }

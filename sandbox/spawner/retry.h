@@ -13,8 +13,8 @@ namespace sandglass::sandbox {
 // are those of CLOCK_MONOTONIC, in nanoseconds.
 class Retry {
  public:
-  static constexpr int64_t kLeastPauseNanos = 10'000'000;
-  static constexpr int64_t kMostPauseNanos = 10'000'000'000;
+  static constexpr int64_t kMinPauseNanos = 10'000'000;
+  static constexpr int64_t kMaxPauseNanos = 10'000'000'000;
 
   // Whether another try may be made now.
   bool Due(int64_t now) const { return now >= at_; }
@@ -27,10 +27,10 @@ class Retry {
   bool Failed(int64_t now, std::string why) {
     ++failures_;
     const bool first = pause_ == 0;
-    pause_ = std::clamp(2 * pause_, kLeastPauseNanos, kMostPauseNanos);
+    pause_ = std::clamp(2 * pause_, kMinPauseNanos, kMaxPauseNanos);
     at_ = now + pause_;
     why_ = std::move(why);
-    return first || pause_ == kMostPauseNanos;
+    return first || pause_ == kMaxPauseNanos;
   }
   // Notes a success. Returns true when failures came before it.
   bool Succeeded() {

@@ -55,7 +55,7 @@ absl::Status Spawner::Prepare() {
   ::sigemptyset(&mask);
   ::sigaddset(&mask, SIGCHLD);
   os::ChangeSignalMask(SIG_BLOCK, mask);
-  os::HearOfEndsOnly();
+  os::IgnoreStoppedChildren();
   children_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!children_.valid()) return os::ErrnoStatus("signalfd");
 
@@ -104,18 +104,18 @@ absl::Status Spawner::ServeOnce() {
     return absl::OkStatus();
   }
   if (fds[0].revents != 0) {
-    if (absl::Status status = TakeRequest(); !status.ok()) return status;
+    if (absl::Status status = HandleRequest(); !status.ok()) return status;
   }
-  if (fds[2].revents != 0 && raising_ >= 0) TakeRaised();
+  if (fds[2].revents != 0 && raising_ >= 0) HandleRaised();
   // Before deaths are handled, so that a runner's pid is known before its end.
-  if (zygote_.has_value()) TakeFillReplies();
+  if (zygote_.has_value()) HandleFillReplies();
   if (fds[1].revents != 0) Reap();
   if (absl::Status status = ServeWaiting(); !status.ok()) return status;
   const bool due = stock_due_ns_ != 0 && os::MonotonicNanos() >= stock_due_ns_;
-  return due ? TellStock() : absl::OkStatus();
+  return due ? ReportStock() : absl::OkStatus();
 }
 
-absl::Status Spawner::TakeRequest() {
+absl::Status Spawner::HandleRequest() {
   absl::StatusOr<os::Packet> packet =
       os::ReceivePacket(channel_.get(), os::Wait::kNo);
   if (absl::IsNotFound(packet.status())) return absl::OkStatus();
@@ -129,9 +129,9 @@ absl::Status Spawner::TakeRequest() {
 }
 
 absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
-  NoteLikely(request.slots());
+  RecordLikely(request.slots());
   if (request.with_runner()) {
-    zygote_->Want();
+    zygote_->RequestStart();
     waiting_.push_back(request);
     return absl::OkStatus();
   }
@@ -142,10 +142,10 @@ absl::Status Spawner::CreateJail(const internal::CreateJail& request) {
   StepClock clock;
   pid_t init;
   bool given = false;
-  while (!given && ((init = TakeSpare(request.slots())) >= 0 ||
+  while (!given && ((init = PopSpare(request.slots())) >= 0 ||
                     // It has got further than a new one would have; what its
                     // init reports goes to the daemon.
-                    (init = TakeRaising(request.slots())) >= 0)) {
+                    (init = PopRaising(request.slots())) >= 0)) {
     given = HandOut(init, request, clock, *reply, fds);
     reply->set_made_ahead(given);
   }
@@ -271,14 +271,14 @@ void Spawner::Reap() {
   for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
     if (os::LetGoIfStopped(pid, wait_status)) continue;
     if (const auto runner = runners_.find(pid); runner != runners_.end()) {
-      TellExit(runner->second, wait_status);
+      ReportExit(runner->second, wait_status);
       runners_.erase(runner);
       continue;
     }
     const auto found = live_.find(pid);
     if (found == live_.end()) {
       // A runner whose pid wasn't reported yet, or never will be.
-      if (zygote_.has_value() && !zygote_->NoteDeath(pid) &&
+      if (zygote_.has_value() && !zygote_->HandleDeath(pid) &&
           zygote_->OwesReplies()) {
         early_exits_[pid] = wait_status;
       }

@@ -81,7 +81,7 @@ class Spawner {
   static bool IsHeld(const os::Fd& init_end);
   absl::Status Prepare();
   absl::Status ServeOnce();
-  absl::Status TakeRequest();
+  absl::Status HandleRequest();
   absl::Status CreateJail(const internal::CreateJail& request);
   // Answers requests for jails with runners, as far as raised jails exist.
   absl::Status ServeWaiting();
@@ -90,8 +90,8 @@ class Spawner {
   bool OrderRunner(pid_t init, const internal::CreateJail& request,
                    internal::JailCreated& reply, std::vector<int>& fds,
                    os::Fd& socket);
-  void TakeFillReplies();
-  void TellExit(pid_t init, int wait_status);
+  void HandleFillReplies();
+  void ReportExit(pid_t init, int wait_status);
   absl::Status AnswerCreate(pid_t init, bool given,
                             const internal::SpawnerEvent& event,
                             const std::vector<int>& fds);
@@ -109,16 +109,16 @@ class Spawner {
   // failure.
   bool OpenDoors(const internal::NetworkRules& rules, LiveJail& jail);
   // Returns the next spare that is alive and can be given these slots, or -1.
-  pid_t TakeSpare(const internal::JailSlots& slots);
+  pid_t PopSpare(const internal::JailSlots& slots);
   // Returns the spare in the making if it can be given these slots, or -1.
-  pid_t TakeRaising(const internal::JailSlots& slots);
+  pid_t PopRaising(const internal::JailSlots& slots);
   // Whether a spare can serve this: spares have the host's image, or the
   // zygote's.
   bool IsSpareable(const internal::JailSlots& slots) const;
-  void NoteLikely(const internal::JailSlots& slots);
+  void RecordLikely(const internal::JailSlots& slots);
   bool BeginSpare();
   // Reads what the init of the spare in the making reports.
-  void TakeRaised();
+  void HandleRaised();
   void SpareFailed(absl::string_view why);
   // True while chores that can wait would take processor time from a jail that
   // was just handed out.
@@ -135,8 +135,8 @@ class Spawner {
   bool MakeSpareNetns();
   bool LacksGroups() const;
   bool LacksNetns() const;
-  void NoteMade(Retry& retry);
-  void NoteFailed(Retry& retry, absl::string_view why);
+  void RecordSuccess(Retry& retry);
+  void RecordFailure(Retry& retry, absl::string_view why);
   // Removes some groups of jails that belong to no jail, which a failed step
   // could not remove. Skips those that contain a process. True when there may
   // be more.
@@ -144,7 +144,7 @@ class Spawner {
   // The names of the groups of live, dead and spare jails, sorted.
   std::vector<absl::string_view> KnownGroups() const;
   // Answers TakeStock.
-  absl::Status TellStock();
+  absl::Status ReportStock();
   // Counts the directories of jails on the v2 hierarchy.
   void CountGroups();
   absl::Status Send(const internal::SpawnerEvent& event,

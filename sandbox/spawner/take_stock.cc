@@ -25,7 +25,7 @@ constexpr absl::string_view kSpawnerGroup = "spawner";
 
 // How many groups are swept in one go: a request that comes meanwhile then
 // waits for less time than making a jail takes.
-constexpr size_t kMostSwept = 16;
+constexpr size_t kMaxSwept = 16;
 
 // Whether MakeSpareGroup makes names of this form.
 bool IsJailGroup(absl::string_view name) {
@@ -117,7 +117,7 @@ bool Spawner::SweepStrays() {
         OpenDirectory(root->get(), "."), [&](const dirent& entry) {
           const absl::string_view name = entry.d_name;
           if (entry.d_type == DT_DIR && IsJailGroup(name) &&
-              strays.size() < kMostSwept &&
+              strays.size() < kMaxSwept &&
               !std::binary_search(known.begin(), known.end(), name)) {
             strays.emplace(name);
           }
@@ -129,12 +129,12 @@ bool Spawner::SweepStrays() {
     if (JailCgroup::RemoveNamed(roots_, name)) ++removed;
   }
   // What is left is looked at again when stock is next taken.
-  const bool more = strays.size() >= kMostSwept && removed > 0;
+  const bool more = strays.size() >= kMaxSwept && removed > 0;
   sweep_at_ns_ = more ? os::MonotonicNanos() : kNever;
   return more;
 }
 
-absl::Status Spawner::TellStock() {
+absl::Status Spawner::ReportStock() {
   stock_due_ns_ = 0;
   stock_.set_spares(static_cast<uint32_t>(spares_.size()));
   const int64_t now = os::MonotonicNanos();
@@ -179,7 +179,7 @@ absl::Status Spawner::TellStock() {
   for (const Retry* retry : {&spares_retry_, &netns_retry_, &groups_retry_}) {
     failures += retry->failures();
     if (!retry->why().empty()) {
-      stock_.set_failing(retry->why().substr(0, kMostFailingBytes));
+      stock_.set_failing(retry->why().substr(0, kMaxFailingBytes));
     }
   }
   stock_.set_setup_failures(failures);

@@ -27,7 +27,7 @@ namespace {
 
 // A zygote that dies while it starts would probably die again at once.
 constexpr int64_t kRetryNanos = 1'000'000'000;
-constexpr int64_t kMostRetryNanos = 60 * kRetryNanos;
+constexpr int64_t kMaxRetryNanos = 60 * kRetryNanos;
 // Imports take up to some seconds, and a caller that waits has another way
 // meanwhile.
 constexpr int64_t kPatienceNanos = 2'000'000'000;
@@ -35,7 +35,7 @@ constexpr int64_t kPatienceNanos = 2'000'000'000;
 constexpr int64_t kStartNanos = 60'000'000'000;
 constexpr int64_t kForkNanos = 3'000'000'000;
 constexpr int kLookMs = 500;
-constexpr int kMostReadsAtOnce = 16;
+constexpr int kMaxReadsAtOnce = 16;
 constexpr uint64_t kScratchBytes = uint64_t{64} << 20;
 constexpr uint64_t kScratchFiles = 4096;
 // Above all numbers that a zygote's descriptors get, so that none is
@@ -86,7 +86,7 @@ ZygoteKeeper::ZygoteKeeper(const internal::SpawnerConfig& config)
                    int64_t{config.zygote().start_delay_ms()} * 1'000'000),
       delayed_(config.zygote().start_delay_ms() > 0) {}
 
-void ZygoteKeeper::Want() {
+void ZygoteKeeper::RequestStart() {
   if (!std::exchange(delayed_, false)) return;
   retry_at_ns_ = 0;
   Tend();
@@ -243,7 +243,7 @@ bool ZygoteKeeper::Order(FillOrder order, const std::string& filter,
   return false;
 }
 
-bool ZygoteKeeper::NoteDeath(pid_t pid) {
+bool ZygoteKeeper::HandleDeath(pid_t pid) {
   const auto found =
       std::find_if(zygotes_.begin(), zygotes_.end(),
                    [&](const Zygote& zygote) { return zygote.pid == pid; });
@@ -255,7 +255,7 @@ bool ZygoteKeeper::NoteDeath(pid_t pid) {
     retry_after_ns_ =
         found->orders > 0
             ? 0
-            : std::clamp(2 * retry_after_ns_, kRetryNanos, kMostRetryNanos);
+            : std::clamp(2 * retry_after_ns_, kRetryNanos, kMaxRetryNanos);
     retry_at_ns_ = os::MonotonicNanos() + retry_after_ns_;
   }
   zygotes_.erase(found);
@@ -269,7 +269,7 @@ void ZygoteKeeper::AddPolls(std::vector<struct pollfd>& polls) const {
   }
 }
 
-std::vector<FillReply> ZygoteKeeper::TakeReplies() {
+std::vector<FillReply> ZygoteKeeper::CollectReplies() {
   std::vector<FillReply> replies;
   for (Zygote& zygote : zygotes_) {
     PassWords(zygote);
@@ -330,7 +330,7 @@ void ZygoteKeeper::PassWords(Zygote& zygote) {
   char text[4096];
   // Doesn't read until there is no more, because the zygote may write without
   // end.
-  for (int i = 0; i < kMostReadsAtOnce; ++i) {
+  for (int i = 0; i < kMaxReadsAtOnce; ++i) {
     const ssize_t size = ::read(zygote.words.get(), text, sizeof(text));
     if (size <= 0) return;
     zygote.line.append(text, static_cast<size_t>(size));

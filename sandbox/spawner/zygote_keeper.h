@@ -25,7 +25,7 @@ class ZygoteKeeper {
 
   // Says that somebody wants a runner: starts the first zygote even before its
   // time.
-  void Want();
+  void RequestStart();
   // Starts what is missing and kills what hangs. Call it often; it does nothing
   // while all is well.
   void Tend();
@@ -45,11 +45,11 @@ class ZygoteKeeper {
   // True while the pid of a runner hasn't been reported yet.
   bool OwesReplies() const;
   // Returns true if this process was a zygote; the next Tend starts another.
-  bool NoteDeath(pid_t pid);
+  bool HandleDeath(pid_t pid);
 
-  // Adds what has to be polled. Call TakeReplies after any of it was ready.
+  // Adds what has to be polled. Call CollectReplies after any of it was ready.
   void AddPolls(std::vector<struct pollfd>& polls) const;
-  std::vector<FillReply> TakeReplies();
+  std::vector<FillReply> CollectReplies();
   // How long until Tend may have something to do, in milliseconds; -1: for
   // ever.
   int WaitForTend() const;

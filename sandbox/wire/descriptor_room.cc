@@ -27,7 +27,7 @@ uint64_t CountEntries() {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(kOwnFiles),
                                                     ::closedir);
   // There isn't even room for this directory's descriptor: all are in use.
-  if (entries == nullptr) return MostDescriptors();
+  if (entries == nullptr) return MaxDescriptors();
   uint64_t count = 0;
   // glibc's readdir is unsafe only where threads share one stream.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
@@ -73,15 +73,15 @@ uint64_t OpenDescriptors() {
   return count->Get();
 }
 
-uint64_t MostDescriptors() {
+uint64_t MaxDescriptors() {
   rlimit limit = {};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? uint64_t{limit.rlim_cur} : 0;
 }
 
-uint64_t DescriptorReserve(RoomFor what, uint64_t most) {
-  constexpr uint64_t kLeast = 64;
+uint64_t DescriptorReserve(RoomFor what, uint64_t max) {
+  constexpr uint64_t kMin = 64;
   constexpr uint64_t kEnough = 512;
-  const uint64_t reserve = std::clamp(most / 16, kLeast, kEnough);
+  const uint64_t reserve = std::clamp(max / 16, kMin, kEnough);
   switch (what) {
     case RoomFor::kStock:
       return 2 * reserve;
@@ -99,11 +99,11 @@ absl::StatusOr<DescriptorRoom> DescriptorRoom::Find(RoomFor what) {
   // that check at the same time at least one sees the other's promise.
   const uint64_t promised = coming.fetch_add(count) + count;
   DescriptorRoom room(count);
-  const uint64_t most = MostDescriptors();
+  const uint64_t max = MaxDescriptors();
   const uint64_t open = OpenDescriptors();
-  if (open + promised + DescriptorReserve(what, most) <= most) return room;
+  if (open + promised + DescriptorReserve(what, max) <= max) return room;
   return absl::ResourceExhaustedError(absl::StrCat(
-      "the server has ", open, " of at most ", most,
+      "the server has ", open, " of at most ", max,
       " files open, which leaves no room for one more ",
       what == RoomFor::kCommand ? "process" : "jail",
       "; end sessions that are not needed, or try again later. The operator "

@@ -54,17 +54,17 @@ class DescriptorRoom {
 // Linux 6.2 the files are counted one by one, at most twenty times a second.
 uint64_t OpenDescriptors();
 // The number of files that this process may have open.
-uint64_t MostDescriptors();
+uint64_t MaxDescriptors();
 // How many of those `what` has to leave free.
-uint64_t DescriptorReserve(RoomFor what, uint64_t most);
+uint64_t DescriptorReserve(RoomFor what, uint64_t max);
 
 // Opening a counter's file takes longer than reading it, so some sessions keep
 // theirs open, as long as that takes at most a sixteenth of the permitted
 // number. kKeptDescriptors is how many additional descriptors each such session
 // holds, KeptSessions how many sessions may.
 inline constexpr uint32_t kKeptDescriptors = 11;
-constexpr uint64_t KeptSessions(uint64_t most) {
-  return most / 16 / kKeptDescriptors;
+constexpr uint64_t KeptSessions(uint64_t max) {
+  return max / 16 / kKeptDescriptors;
 }
 
 // RESOURCE_EXHAUSTED: what was asked for had been made, but this process had no

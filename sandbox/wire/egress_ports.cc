@@ -34,14 +34,14 @@ std::vector<uint16_t> ServedPorts(const internal::NetworkRules& rules) {
       // More ports than these can't matter, however long the range is.
       size_t taken = 0;
       for (uint32_t port = std::max(range.first(), 1u);
-           port <= end && taken <= kMostServedPorts + 2; ++port, ++taken) {
+           port <= end && taken <= kMaxServedPorts + 2; ++port, ++taken) {
         others.insert(static_cast<uint16_t>(port));
       }
     }
   }
   others.erase(kProxyPort);
   for (const uint16_t port : others) {
-    if (ports.size() >= kMostServedPorts) break;
+    if (ports.size() >= kMaxServedPorts) break;
     if (std::find(ports.begin(), ports.end(), port) == ports.end()) {
       ports.push_back(port);
     }

@@ -19,7 +19,7 @@ inline constexpr uint16_t kDnsPort = 53;
 // For programs that know of no proxy, a jail has listening sockets of its own
 // on the ports that its network rules allow, on at most this many. Through the
 // proxy all allowed ports can be reached.
-inline constexpr size_t kMostServedPorts = 16;
+inline constexpr size_t kMaxServedPorts = 16;
 
 // The ports with such a socket, each once: first those of HTTP and HTTPS, then
 // the lowest ones. Without the proxy's own port.

@@ -60,7 +60,7 @@ constexpr absl::string_view FileCodeName(FileCode code) {
 // them. An operation's last reply doesn't count.
 inline constexpr int kFileWindow = 4;
 // How many members that couldn't be unpacked one reply names by path.
-inline constexpr size_t kMostMissing = 20;
+inline constexpr size_t kMaxMissing = 20;
 inline constexpr size_t kFileBatchFds = 16;  // descriptors of one reply
 
 // The result of an operation. `error` is the errno that caused it, or 0 when

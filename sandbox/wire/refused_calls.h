@@ -26,7 +26,7 @@ struct RefusedCall {
 };
 
 // How many different calls are kept for one process.
-inline constexpr size_t kMostRefusedCalls = 64;
+inline constexpr size_t kMaxRefusedCalls = 64;
 
 struct RefusedCalls {
   std::vector<RefusedCall> calls;  // ordered by their first occurrence

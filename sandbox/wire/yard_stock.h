@@ -33,12 +33,12 @@ struct YardStock {
   uint64_t zygote_deaths = 0;
   bool zygote_serves = false;
   // How often a part of a jail could not be made ahead since the start, and why
-  // that failed the last time: printable ASCII, at most kMostFailingBytes. The
+  // that failed the last time: printable ASCII, at most kMaxFailingBytes. The
   // reason becomes empty once a part could be made again.
   uint64_t setup_failures = 0;
   std::string failing;
 };
-inline constexpr size_t kMostFailingBytes = 300;
+inline constexpr size_t kMaxFailingBytes = 300;
 
 }  // namespace sandglass::sandbox
 

@@ -228,7 +228,7 @@ absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       port->second->CreateJail(template_name, limits, timeout, fill_for, layer);
   if (!jail.ok()) return jail;
-  const std::vector<os::Fd> doors = (*jail)->TakeDoors();
+  const std::vector<os::Fd> doors = (*jail)->ReleaseDoors();
   if (doors.empty()) return jail;
   if (egress_ == nullptr) {
     return absl::UnavailableError("there is no egress proxy for the jail");
@@ -246,7 +246,7 @@ uint32_t Sandbox::live_jails() const {
   return count;
 }
 
-std::vector<YardStock> Sandbox::TakeStock(absl::Duration timeout) {
+std::vector<YardStock> Sandbox::CollectStock(absl::Duration timeout) {
   const absl::Time deadline = os::SteadyNow() + timeout;
   // All yards are asked before any answer is waited for.
   std::map<std::string, uint64_t> answers;

@@ -160,7 +160,7 @@ class Sandbox {
   // doesn't answer in time, its last answer is used, or nothing if that is
   // older than YardPort::kStockHolds. Calls that come while a yard is being
   // asked share its answer.
-  std::vector<YardStock> TakeStock(absl::Duration timeout);
+  std::vector<YardStock> CollectStock(absl::Duration timeout);
   // Waits until all jails are gone.
   bool WaitUntilEmpty(absl::Duration timeout) const;
 

@@ -21,8 +21,8 @@ namespace {
 constexpr char kZygoteStarting[] = "sandglass.zygote-starting";
 constexpr char kWantOfMemory[] = "sandglass.want-of-memory";
 // The largest value that SandboxOptions allows; and a hundred years.
-constexpr uint64_t kMostJails = 4096;
-constexpr uint64_t kMostEndingMs = uint64_t{100} * 366 * 24 * 3600 * 1000;
+constexpr uint64_t kMaxJails = 4096;
+constexpr uint64_t kMaxEndingMs = uint64_t{100} * 366 * 24 * 3600 * 1000;
 
 os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
   switch (role) {
@@ -66,7 +66,7 @@ bool IsDoor(internal::FdRole role, size_t place) {
     case internal::FD_ROLE_EGRESS_DNS:
       return place == 1;
     case internal::FD_ROLE_EGRESS_PORT:
-      return place >= 2 && place < 2 + kMostServedPorts;
+      return place >= 2 && place < 2 + kMaxServedPorts;
     default:
       return false;
   }
@@ -129,11 +129,11 @@ absl::StatusOr<JailAnswered> ReadCreated(const internal::JailCreated& created,
 
 absl::StatusOr<YardStock> ReadStock(const internal::YardStock& told) {
   // Values that no yard can have.
-  if (uint64_t{told.jails()} + told.spares() + told.ending() > kMostJails ||
-      told.longest_ending_ms() > kMostEndingMs ||
+  if (uint64_t{told.jails()} + told.spares() + told.ending() > kMaxJails ||
+      told.longest_ending_ms() > kMaxEndingMs ||
       told.stray_groups() > told.groups() ||
       told.zygote_deaths() > told.zygote_starts() ||
-      told.failing().size() > kMostFailingBytes ||
+      told.failing().size() > kMaxFailingBytes ||
       (told.setup_failures() == 0 && !told.failing().empty())) {
     return absl::InternalError("the spawner's stock doesn't add up");
   }

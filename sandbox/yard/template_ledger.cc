@@ -46,7 +46,7 @@ absl::Status TemplateLedger::Append(
     records.append(record);
     added.push_back(jail.name);
   }
-  if (names_.size() + added.size() > kMostTemplates) {
+  if (names_.size() + added.size() > kMaxTemplates) {
     return absl::ResourceExhaustedError(
         absl::StrCat("there have been ", names_.size(),
                      " jail templates since the daemon's start; restart it"));

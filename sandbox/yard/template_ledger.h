@@ -20,7 +20,7 @@ namespace sandglass::sandbox {
 class TemplateLedger {
  public:
   // The bound keeps the ledger from growing for ever; Append fails beyond it.
-  static constexpr size_t kMostTemplates = 4096;
+  static constexpr size_t kMaxTemplates = 4096;
 
   static absl::StatusOr<TemplateLedger> Create();
 
@@ -31,7 +31,7 @@ class TemplateLedger {
   const os::Fd& file() const { return file_; }
 
   // Adds those templates whose names are new, either all of them or none.
-  // RESOURCE_EXHAUSTED: there would be more than kMostTemplates.
+  // RESOURCE_EXHAUSTED: there would be more than kMaxTemplates.
   absl::Status Append(const std::vector<JailTemplate>& templates);
 
  private:

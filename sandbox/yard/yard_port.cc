@@ -183,10 +183,10 @@ absl::Status YardPort::ReadEvents(absl::Duration look_every) {
     }
     if (fds[1].revents != 0) return absl::OkStatus();
     if (ready == 0) {
-      if (unanswered_looks_ >= kMostLooks) {
+      if (unanswered_looks_ >= kMaxLooks) {
         return absl::DeadlineExceededError(
             absl::StrCat("a spawner has not answered for ",
-                         absl::FormatDuration(kMostLooks * look_every)));
+                         absl::FormatDuration(kMaxLooks * look_every)));
       }
       ++unanswered_looks_;
       AskStock();
@@ -197,13 +197,13 @@ absl::Status YardPort::ReadEvents(absl::Duration look_every) {
         os::ReceivePacket(yard_.channel.get(), os::Wait::kNo);
     if (absl::IsNotFound(packet.status())) continue;
     if (!packet.ok()) return packet.status();
-    if (absl::Status status = TakeEvent(*std::move(packet)); !status.ok()) {
+    if (absl::Status status = HandleEvent(*std::move(packet)); !status.ok()) {
       return status;
     }
   }
 }
 
-absl::Status YardPort::TakeEvent(os::Packet packet) {
+absl::Status YardPort::HandleEvent(os::Packet packet) {
   absl::StatusOr<SpawnerNews> news = ReadSpawnerEvent(std::move(packet));
   if (!news.ok()) return news.status();
   const absl::MutexLock lock(&mutex_);
@@ -212,7 +212,7 @@ absl::Status YardPort::TakeEvent(os::Packet packet) {
     return absl::OkStatus();
   }
   if (auto* stock = std::get_if<YardStock>(&*news)) {
-    return NoteStock(std::move(*stock));
+    return RecordStock(std::move(*stock));
   }
   auto& answer = std::get<JailAnswered>(*news);
   // A jail whose descriptors got lost was made all the same; its removal is
@@ -227,7 +227,7 @@ absl::Status YardPort::TakeEvent(os::Packet packet) {
   return absl::OkStatus();
 }
 
-absl::Status YardPort::NoteStock(YardStock stock) {
+absl::Status YardPort::RecordStock(YardStock stock) {
   if (stock_answers_ == stock_questions_) {
     return absl::InternalError("the spawner took stock unasked");
   }

@@ -35,12 +35,12 @@ class YardPort {
   static constexpr absl::Duration kStockHolds = absl::Seconds(30);
 
   // A spawner that has said nothing for kLookEvery is asked for a sign of life,
-  // and again after each further kLookEvery. After kMostLooks questions without
+  // and again after each further kLookEvery. After kMaxLooks questions without
   // an answer it counts as hung. The questions are counted rather than the
   // time, because a machine that stood still proves nothing. In total that is
   // no longer than two waits for a jail.
   static constexpr absl::Duration kLookEvery = absl::Seconds(5);
-  static constexpr int kMostLooks = 6;
+  static constexpr int kMaxLooks = 6;
   // After this many unanswered questions the spawner counts as silent.
   static constexpr int kLooksToTellOf = 2;
 
@@ -80,8 +80,9 @@ class YardPort {
   // Returns OK when asked to stop, else the reason why the channel can't be
   // used any further.
   absl::Status ReadEvents(absl::Duration look_every);
-  absl::Status TakeEvent(os::Packet packet);
-  absl::Status NoteStock(YardStock stock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status HandleEvent(os::Packet packet);
+  absl::Status RecordStock(YardStock stock)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const bool has_zygote_;
   const bool traces_calls_;

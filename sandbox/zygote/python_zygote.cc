@@ -99,13 +99,13 @@ void LookAt(Runner& runner, const Script& script,
     PyErr_Clear();
     size = 0;
   }
-  runner.TellFacts({text, static_cast<size_t>(size)});
+  runner.ReportFacts({text, static_cast<size_t>(size)});
   if (facts != nullptr) Py_DecRef(facts);
 }
 
 // Takes the current exception, with its traceback, and returns it in a list
 // that holds the only reference; the list is empty when there is no exception.
-PyObject* TakeException() {
+PyObject* FetchException() {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* traceback = nullptr;
@@ -151,7 +151,7 @@ void StartOnCleanStack() {
   }
   runner.AnnounceReady();
 
-  const RunnerProgram program = runner.TakeJob();
+  const RunnerProgram program = runner.ReceiveJob();
   const bool is_looked_at = !program.to_look_at.empty();
   if (is_looked_at) LookAt(runner, script, program.to_look_at);
   const long before = PeakKib();
@@ -184,7 +184,7 @@ void StartOnCleanStack() {
     PyEval_SetTrace(nullptr, nullptr);
     PyEval_SetProfile(nullptr, nullptr);
   }
-  PyObject* raised = TakeException();
+  PyObject* raised = FetchException();
   // A program can notice when the last reference to one of its objects goes.
   if (prepared != nullptr) Py_DecRef(prepared);
   arguments = PyTuple_New(2);

@@ -72,7 +72,7 @@ constexpr char kHook[] = "sandglass zygote";
 // Stands in the script before the analyser's text.
 constexpr char kScriptEnd[] = "\n__END__\n";
 // The facts are sent to the daemon in one datagram.
-constexpr size_t kMostFactsBytes = 96 * 1024;
+constexpr size_t kMaxFactsBytes = 96 * 1024;
 constexpr char kTooManyFacts[] = "sandglass-facts 1\noverflow\n";
 // The content of the file that Ruby opens while the real program isn't known
 // yet.
@@ -247,7 +247,7 @@ RubyValue Look(RubyValue files) {
 
 // Reads until the child closes its end, or until there is too much.
 std::string ReadFacts(const os::Fd& from) {
-  std::string text(kMostFactsBytes + 1, 0);
+  std::string text(kMaxFactsBytes + 1, 0);
   size_t size = 0;
   while (size < text.size()) {
     const ssize_t more =
@@ -341,11 +341,11 @@ void BecomeRunner() {
   }
   runner.AnnounceReady();
 
-  const RunnerProgram* program = new RunnerProgram(runner.TakeJob());
+  const RunnerProgram* program = new RunnerProgram(runner.ReceiveJob());
   if (program->to_look_at.empty()) {
     runner.AnnounceStart();
   } else {
-    runner.TellFacts(LookAt(program->to_look_at));
+    runner.ReportFacts(LookAt(program->to_look_at));
     runner.AwaitLeave();
   }
   SetEnvironment(*program);

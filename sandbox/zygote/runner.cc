@@ -181,7 +181,7 @@ void Runner::AnnounceReady() {
   report_.program = std::move(report);
 }
 
-RunnerProgram Runner::TakeJob() {
+RunnerProgram Runner::ReceiveJob() {
   // Pages that a small job doesn't fill are never touched.
   buffer_.reset(new char[sizeof(RunnerJob) + kMaxInlineJob]);
   std::vector<os::Fd> memory;
@@ -256,7 +256,7 @@ bool Runner::StageFiles(const std::vector<RunnerJobBody::File>& files) {
   return true;
 }
 
-void Runner::TellFacts(absl::string_view facts) {
+void Runner::ReportFacts(absl::string_view facts) {
   RunnerEvent event = {};
   event.kind = RunnerEventKind::kFacts;
   event.nanoseconds = os::MonotonicNanos();
@@ -295,7 +295,7 @@ void Runner::AnnounceStart() {
   RunnerEvent event = {};
   event.kind = RunnerEventKind::kStarted;
   event.nanoseconds = os::MonotonicNanos();
-  Tell(event);
+  Report(event);
   // The socket carries nothing after this message, see runner_protocol.h.
   jail_.socket.reset();
 }
@@ -307,7 +307,7 @@ void Runner::Finish(int exit_code) {
     RunnerEvent event = {};
     event.kind = RunnerEventKind::kDone;
     event.value = exit_code & 0xff;
-    Tell(event);
+    Report(event);
     // Whoever reads that may be waiting for this processor, and the end of an
     // address space occupies it for a millisecond.
     const struct timespec pause = {0, kPauseNanos};
@@ -321,11 +321,11 @@ void Runner::Fail() {
   event.kind = RunnerEventKind::kFailed;
   event.value = errno;
   event.step = static_cast<int>(clock_.current());
-  Tell(event);
+  Report(event);
   ::_exit(1);
 }
 
-void Runner::Tell(const RunnerEvent& event) const {
+void Runner::Report(const RunnerEvent& event) const {
   // Failures are ignored: either nobody is there to read this, or a program has
   // closed the pipe; its end will be noticed when it is reaped.
   const auto* data = reinterpret_cast<const char*>(&event);

@@ -65,11 +65,11 @@ class Runner {
   void AnnounceReady();
   // Blocks until the job has arrived, sets its limits and writes its files. The
   // process ends if the daemon gives up the jail.
-  RunnerProgram TakeJob();
+  RunnerProgram ReceiveJob();
   // Reports what the text of the files names. After that the program may only
   // start when AwaitLeave returns, and counts as started then: AnnounceStart
   // isn't called. The process ends if the daemon gives up the jail instead.
-  void TellFacts(absl::string_view facts);
+  void ReportFacts(absl::string_view facts);
   void AwaitLeave();
   // For a fork of this process that reads the program: cuts its connection to
   // the daemon and to the program's streams. Returns false and sets errno on
@@ -84,7 +84,7 @@ class Runner {
   [[noreturn]] void Fail();
 
  private:
-  void Tell(const RunnerEvent& event) const;
+  void Report(const RunnerEvent& event) const;
   static bool StageFiles(const std::vector<RunnerJobBody::File>& files);
 
   Jail jail_;

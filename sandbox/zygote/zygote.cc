@@ -15,7 +15,7 @@ namespace {
 // The pidfd of init, the v2 group and the socket; the tasks files follow.
 constexpr size_t kFewestFds = 3;
 // A way back that is not there for so long will not come.
-constexpr int kMostTries = 2000;
+constexpr int kMaxTries = 2000;
 
 }  // namespace
 
@@ -93,7 +93,7 @@ std::optional<Runner> Zygote::Fork() {
   // If the zygote stayed in a jail's pid namespace, every later runner would
   // start there.
   for (int tries = 0; !os::JoinNamespaces(home_, os::kNewPid); ++tries) {
-    if (!os::IsShortage(errno) || tries >= kMostTries) ::_exit(1);
+    if (!os::IsShortage(errno) || tries >= kMaxTries) ::_exit(1);
     ::usleep(os::kShortagePauseMicros);
   }
   Reply(pid, pid < 0 ? error : 0);
@@ -109,7 +109,7 @@ void Zygote::Reply(pid_t pid, int error) const {
        !os::SendDatagram(kZygoteChannelFd,
                          {reinterpret_cast<const char*>(&reply), sizeof(reply)},
                          {}) &&
-       os::IsShortage(errno) && tries < kMostTries;
+       os::IsShortage(errno) && tries < kMaxTries;
        ++tries) {
     ::usleep(os::kShortagePauseMicros);
   }

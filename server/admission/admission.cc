@@ -14,17 +14,17 @@ constexpr absl::Duration kLongestNap = absl::Seconds(1);
 
 RunQueueOptions QueueOptions(const AdmissionOptions& options) {
   SharesOptions bytes = WithReserveWithin(options.max_queued_bytes);
-  bytes.most_per_caller = options.max_queued_bytes / 2;
-  return {.slots = {.most = options.max_running, .reserve = options.reserve},
-          .memory_bytes = options.memory_budget_bytes,
-          .memory_reserve_bytes = options.memory_reserve_bytes,
-          .waiting = {.most = options.max_queued,
-                      .reserve = options.queued_reserve,
-                      .most_per_caller =
-                          options.max_queued_per_caller != 0
-                              ? options.max_queued_per_caller
-                              : std::max(1u, options.max_queued / 2)},
-          .waiting_bytes = bytes};
+  bytes.max_per_caller = options.max_queued_bytes / 2;
+  return {
+      .slots = {.max = options.max_running, .reserve = options.reserve},
+      .memory_bytes = options.memory_budget_bytes,
+      .memory_reserve_bytes = options.memory_reserve_bytes,
+      .waiting = {.max = options.max_queued,
+                  .reserve = options.queued_reserve,
+                  .max_per_caller = options.max_queued_per_caller != 0
+                                        ? options.max_queued_per_caller
+                                        : std::max(1u, options.max_queued / 2)},
+      .waiting_bytes = bytes};
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ bool Admission::WaitingOrStopped() const {
   return stopped_ || queue_.waiting() > 0;
 }
 
-std::optional<Admission::Admitted> Admission::Take() {
+std::optional<Admission::Admitted> Admission::Pop() {
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(this, &Admission::CanStartOrStopped));
   if (stopped_) return std::nullopt;
@@ -97,13 +97,13 @@ std::optional<Admission::Admitted> Admission::Take() {
                   Reservation(this, std::move(started.held))};
 }
 
-std::vector<std::shared_ptr<QueuedRun>> Admission::TakeOverdue() {
+std::vector<std::shared_ptr<QueuedRun>> Admission::PopOverdue() {
   std::vector<std::shared_ptr<QueuedRun>> overdue;
   absl::MutexLock lock(&mutex_);
   while (overdue.empty()) {
     mutex_.Await(absl::Condition(this, &Admission::WaitingOrStopped));
     if (stopped_) break;
-    overdue = queue_.TakeOverdue(Monotonic::now());
+    overdue = queue_.PopOverdue(Monotonic::now());
     const std::optional<MonotonicTime> next = queue_.next_overdue();
     if (!overdue.empty() || !next.has_value()) continue;
     look_again_ = false;
@@ -116,7 +116,7 @@ std::vector<std::shared_ptr<QueuedRun>> Admission::TakeOverdue() {
 
 bool Admission::StoppedOrLooksAgain() const { return stopped_ || look_again_; }
 
-void Admission::LookAgain() {
+void Admission::Recheck() {
   absl::MutexLock lock(&mutex_);
   look_again_ = true;
 }

@@ -42,7 +42,7 @@ struct AdmissionOptions {
   uint64_t max_queued_bytes = uint64_t{256} << 20;
 
   // The most runs that may go on at once; there are as many workers.
-  uint32_t most_running() const { return max_running + reserve; }
+  uint32_t max_running_with_reserve() const { return max_running + reserve; }
 };
 
 // Decides when a run may go to a worker. It has a queue of bounded length and
@@ -90,18 +90,18 @@ class Admission {
 
   // Waits until the next run fits, and reserves a slot and memory for it.
   // Returns nullopt after Stop().
-  std::optional<Admitted> Take() ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<Admitted> Pop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Waits until some runs have been in the queue for queue_timeout, and takes
   // those out of it. Returns an empty list after Stop().
-  std::vector<std::shared_ptr<QueuedRun>> TakeOverdue()
+  std::vector<std::shared_ptr<QueuedRun>> PopOverdue()
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the waits above and returns the runs that are still in the queue.
   std::vector<std::shared_ptr<QueuedRun>> Stop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Call this when the wall clock was set, since absl::Mutex counts its
-  // timeouts by that clock: TakeOverdue then checks at once what is overdue.
-  void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
+  // timeouts by that clock: PopOverdue then checks at once what is overdue.
+  void Recheck() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Guesses when there will be room: the time that the queue needs at its
   // recent pace, at least 100 ms and at most 30 s.

@@ -13,8 +13,8 @@ RunQueue::RunQueue(const RunQueueOptions& options)
 
 void RunQueue::Add(Waiting waiting) {
   const Number number = next_number_++;
-  waiting_shares_.Take(waiting.caller);
-  waiting_bytes_.Take(waiting.caller, waiting.request_bytes);
+  waiting_shares_.Acquire(waiting.caller);
+  waiting_bytes_.Acquire(waiting.caller, waiting.request_bytes);
   const auto [line, is_new] = lines_.try_emplace(waiting.caller);
   line->second.runs.insert(number);
   if (is_new) {
@@ -25,18 +25,18 @@ void RunQueue::Add(Waiting waiting) {
   Choose();
 }
 
-RunQueue::Waiting RunQueue::Take(std::map<Number, Waiting>::iterator waiting,
-                                 bool had_turn) {
+RunQueue::Waiting RunQueue::Extract(std::map<Number, Waiting>::iterator waiting,
+                                    bool had_turn) {
   Waiting taken = std::move(waiting->second);
   const auto line = lines_.find(taken.caller);
   order_.erase(PlaceOf(taken.caller, line->second));
   line->second.runs.erase(waiting->first);
   waiting_.erase(waiting);
-  waiting_shares_.Give(taken.caller);
-  waiting_bytes_.Give(taken.caller, taken.request_bytes);
+  waiting_shares_.Release(taken.caller);
+  waiting_bytes_.Release(taken.caller, taken.request_bytes);
   if (had_turn) {
     line->second.last_turn = next_turn_++;
-    slots_.Take(taken.caller);
+    slots_.Acquire(taken.caller);
   }
   if (line->second.runs.empty()) {
     lines_.erase(line);
@@ -51,7 +51,7 @@ bool RunQueue::Remove(const QueuedRun* run) {
       waiting_.begin(), waiting_.end(),
       [&](const auto& waiting) { return waiting.second.run.get() == run; });
   if (found == waiting_.end()) return false;
-  Take(found, /*had_turn=*/false);
+  Extract(found, /*had_turn=*/false);
   Choose();
   return true;
 }
@@ -59,17 +59,17 @@ bool RunQueue::Remove(const QueuedRun* run) {
 std::vector<std::shared_ptr<QueuedRun>> RunQueue::Clear() {
   std::vector<std::shared_ptr<QueuedRun>> all;
   while (!waiting_.empty()) {
-    all.push_back(Take(waiting_.begin(), /*had_turn=*/false).run);
+    all.push_back(Extract(waiting_.begin(), /*had_turn=*/false).run);
   }
   Choose();
   return all;
 }
 
-std::vector<std::shared_ptr<QueuedRun>> RunQueue::TakeOverdue(
+std::vector<std::shared_ptr<QueuedRun>> RunQueue::PopOverdue(
     MonotonicTime now) {
   std::vector<std::shared_ptr<QueuedRun>> overdue;
   while (!waiting_.empty() && waiting_.begin()->second.until <= now) {
-    overdue.push_back(Take(waiting_.begin(), /*had_turn=*/false).run);
+    overdue.push_back(Extract(waiting_.begin(), /*had_turn=*/false).run);
   }
   if (!overdue.empty()) Choose();
   return overdue;
@@ -104,7 +104,7 @@ void RunQueue::Choose() {
 
 RunQueue::Started RunQueue::Start() {
   const Next next = *next_;
-  Waiting taken = Take(waiting_.find(next.number), /*had_turn=*/true);
+  Waiting taken = Extract(waiting_.find(next.number), /*had_turn=*/true);
   (next.memory_of_reserve ? memory_of_reserve_ : memory_bytes_) +=
       taken.memory_bytes;
   Choose();
@@ -116,7 +116,7 @@ RunQueue::Started RunQueue::Start() {
 void RunQueue::End(const Held& held) {
   const auto line = lines_.find(held.caller);
   if (line != lines_.end()) order_.erase(PlaceOf(held.caller, line->second));
-  slots_.Give(held.caller);
+  slots_.Release(held.caller);
   if (line != lines_.end()) order_.insert(PlaceOf(held.caller, line->second));
   (held.memory_of_reserve ? memory_of_reserve_ : memory_bytes_) -=
       held.memory_bytes;

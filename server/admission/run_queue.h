@@ -18,7 +18,7 @@
 namespace sandglass::server {
 
 struct RunQueueOptions {
-  // Run slots: `most` are for everybody, `reserve` come on top of that, see
+  // Run slots: `max` are for everybody, `reserve` come on top of that, see
   // Shares.
   SharesOptions slots;
   uint64_t memory_bytes = 0;
@@ -85,7 +85,7 @@ class RunQueue {
   // Takes out all runs that wait.
   std::vector<std::shared_ptr<QueuedRun>> Clear();
   // Takes out the runs whose time to wait is over.
-  std::vector<std::shared_ptr<QueuedRun>> TakeOverdue(MonotonicTime now);
+  std::vector<std::shared_ptr<QueuedRun>> PopOverdue(MonotonicTime now);
   // The time at which the next run becomes overdue; absent when none waits.
   std::optional<MonotonicTime> next_overdue() const;
 
@@ -120,7 +120,7 @@ class RunQueue {
     return {slots_.held_by(caller), line.last_turn, caller};
   }
   // Takes a run out of the queue, with all that was counted for its waiting.
-  Waiting Take(std::map<Number, Waiting>::iterator waiting, bool had_turn);
+  Waiting Extract(std::map<Number, Waiting>::iterator waiting, bool had_turn);
   // Finds next_ again. Called after each change.
   void Choose();
 

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostMessageBytes = 1024;
+constexpr size_t kMaxMessageBytes = 1024;
 
 int64_t Us(const google::protobuf::Duration& duration) {
   return duration.seconds() * 1'000'000 + duration.nanos() / 1'000;
@@ -57,8 +57,7 @@ void AddAuditError(const absl::Status& status, Json& fields) {
   if (const std::string reason = ErrorReason(status); !reason.empty()) {
     fields["reason"] = reason;
   }
-  fields["message"] =
-      std::string(status.message().substr(0, kMostMessageBytes));
+  fields["message"] = std::string(status.message().substr(0, kMaxMessageBytes));
 }
 
 std::string AuditOutcome(v1::Outcome outcome) {

@@ -169,7 +169,7 @@ absl::Status AuditLog::Append(std::string_view event,
     ++lost_in_all_;
     return Fail(std::move(status));
   }
-  TellState();
+  UpdateState();
   return options_.fsync == AuditFsync::kAlways ? Sync(written_) : status;
 }
 
@@ -190,7 +190,7 @@ AuditLog::State AuditLog::state() const {
   return state_;
 }
 
-void AuditLog::TellState() {
+void AuditLog::UpdateState() {
   absl::MutexLock lock(&state_mutex_);
   state_ = {written_, lost_in_all_, failure_};
 }
@@ -221,10 +221,10 @@ policy::AuditHead AuditLog::Head() const {
 absl::Status AuditLog::Write(absl::string_view body) {
   policy::AuditHead head = head_;
   const std::string line = policy::MakeAuditLine(body, os::WallNow(), head);
-  if (line.size() > policy::kMostAuditLineBytes) {
+  if (line.size() > policy::kMaxAuditLineBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("a line of ", line.size(), " bytes is too long for the ",
-                     "audit log; at most ", policy::kMostAuditLineBytes));
+                     "audit log; at most ", policy::kMaxAuditLineBytes));
   }
   if (file_ == nullptr ||
       (bytes_ > 0 && bytes_ + line.size() > options_.max_file_bytes)) {
@@ -295,7 +295,7 @@ absl::Status AuditLog::Fail(absl::Status why) {
     failure_ = why;
     next_try_ = Monotonic::now() + kBetweenTries;
   }
-  TellState();
+  UpdateState();
   return why;
 }
 
@@ -308,14 +308,14 @@ void AuditLog::TryAgain() {
   next_try_ = Monotonic::now() + kBetweenTries;
   if (!resumed.ok()) {
     failure_ = std::move(resumed);
-    TellState();
+    UpdateState();
     return;
   }
   Log(LogLevel::kWarning, "audit_resumed",
       {{"dir", path_}, {"lost", lost_}, {"head", FormatAuditHead(head_)}});
   failure_ = absl::OkStatus();
   lost_ = 0;
-  TellState();
+  UpdateState();
 }
 
 absl::Status AuditLog::Resume() {

@@ -113,7 +113,7 @@ class AuditLog {
   absl::Status Resume() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteResumed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Updates what state() returns.
-  void TellState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UpdateState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int SyncData(const os::Fd& file) ABSL_LOCKS_EXCLUDED(state_mutex_);
   // Waits until the first `lines` lines are on the disk. When several threads
   // wait at the same time, one of them syncs for all.

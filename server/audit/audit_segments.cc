@@ -20,7 +20,7 @@ namespace {
 
 // Has room for a last line, what a crash left of the next one, and at least one
 // line before them.
-constexpr uint64_t kTailBytes = 3 * policy::kMostAuditLineBytes;
+constexpr uint64_t kTailBytes = 3 * policy::kMaxAuditLineBytes;
 
 struct OpenFile {
   os::Fd fd;
@@ -180,7 +180,7 @@ absl::StatusOr<AuditTail> OpenAuditTail(const os::Fd& directory) {
     tail.head = last->head;
     whole = last->end;
   } else if (file->bytes > text->size() ||
-             text->size() > policy::kMostAuditLineBytes) {
+             text->size() > policy::kMaxAuditLineBytes) {
     return Damaged(tail.file_seq, "it does not end with a line of a log");
   } else {
     // A crash came when the newest file had just been begun.

@@ -25,8 +25,7 @@ CallThreads::CallThreads(const CallThreadsOptions& options)
     : options_(options),
       waiting_shares_(WithReserveWithin(options.max_waiting)),
       waiting_bytes_(WithReserveWithin(options.max_waiting_bytes)),
-      running_(WithReserveWithin(static_cast<uint64_t>(options.most_threads))) {
-}
+      running_(WithReserveWithin(static_cast<uint64_t>(options.max_threads))) {}
 
 CallThreads::~CallThreads() {
   Threads ending;
@@ -87,17 +86,17 @@ void CallThreads::Urgent(Task task) {
   absl::MutexLock lock(&mutex_);
   ++loads_[Urgently()].waiting;
   waiting_.push_front({Urgently(), 0, std::move(task)});
-  StartThread(options_.most_threads + 1);
+  StartThread(options_.max_threads + 1);
 }
 
 void CallThreads::Put(const CallKey& key, uint64_t bytes, Task task) {
   Load& load = loads_[key];
   ++load.waiting;
   load.waiting_bytes += bytes;
-  waiting_shares_.Take(key.caller);
-  waiting_bytes_.Take(key.caller, bytes);
+  waiting_shares_.Acquire(key.caller);
+  waiting_bytes_.Acquire(key.caller, bytes);
   waiting_.push_back({key, bytes, std::move(task)});
-  StartThread(options_.most_threads);
+  StartThread(options_.max_threads);
 }
 
 bool CallThreads::MayRun(const Waiting& waiting) const {
@@ -118,9 +117,9 @@ bool CallThreads::HasWork() const {
   return (stopping_ && waiting_.empty()) || CanRunSome();
 }
 
-void CallThreads::StartThread(int most) {
+void CallThreads::StartThread(int max) {
   // An idle thread will find the work.
-  if (idle_ > 0 || threads_.size() >= static_cast<size_t>(most) ||
+  if (idle_ > 0 || threads_.size() >= static_cast<size_t>(max) ||
       !CanRunSome()) {
     return;
   }
@@ -158,25 +157,25 @@ void CallThreads::Work(Threads::iterator self) {
     waiting_.erase(next);
     const bool urgent = taken.key == Urgently();
     if (!urgent) {
-      waiting_shares_.Give(taken.key.caller);
-      waiting_bytes_.Give(taken.key.caller, taken.bytes);
-      running_.Take(taken.key.caller);
+      waiting_shares_.Release(taken.key.caller);
+      waiting_bytes_.Release(taken.key.caller, taken.bytes);
+      running_.Acquire(taken.key.caller);
     }
     Load& load = loads_[taken.key];
     --load.waiting;
     load.waiting_bytes -= taken.bytes;
     ++load.running;
-    StartThread(options_.most_threads);
+    StartThread(options_.max_threads);
     mutex_.Unlock();
     taken.task();
     // Frees what the task holds here too, while the mutex isn't held.
     taken.task = nullptr;
     mutex_.Lock();
-    if (!urgent) running_.Give(taken.key.caller);
+    if (!urgent) running_.Release(taken.key.caller);
     if (--load.running == 0 && load.waiting == 0) loads_.erase(taken.key);
     // This may be the extra thread that an urgent task got; it ends if no other
     // urgent task waits.
-    if (threads_.size() > static_cast<size_t>(options_.most_threads) &&
+    if (threads_.size() > static_cast<size_t>(options_.max_threads) &&
         (waiting_.empty() || !(waiting_.front().key == Urgently()))) {
       ended_.splice(ended_.end(), threads_, self);
       return;

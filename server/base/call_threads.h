@@ -22,7 +22,7 @@ struct CallThreadsOptions {
   // The most threads that there are while all of them wait on their jails;
   // those beyond the first `threads` end again when they are idle. The last
   // quarter is reserved for callers that have few tasks running: see Shares.
-  int most_threads = 512;
+  int max_threads = 512;
   // The most of these threads that work for one key.
   int per_key = 4;
   // How much may wait: tasks of all keys together, tasks of one key, and the
@@ -96,9 +96,9 @@ class CallThreads {
   bool MayRun(const Waiting& waiting) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool CanRunSome() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Starts one more thread if all threads are busy, there are fewer than `most`
+  // Starts one more thread if all threads are busy, there are fewer than `max`
   // and some waiting task may run.
-  void StartThread(int most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartThread(int max) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work(Threads::iterator self) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const CallThreadsOptions options_;

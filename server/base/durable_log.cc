@@ -58,7 +58,7 @@ absl::Status DiskError(absl::string_view what) {
 
 absl::StatusOr<DurableLog> DurableLog::Open(const os::Fd& directory,
                                             const std::string& name,
-                                            const Take& take) {
+                                            const RecordHandler& handle) {
   DurableLog log;
   log.file_.reset(::openat(
       directory.get(), name.c_str(),
@@ -68,7 +68,7 @@ absl::StatusOr<DurableLog> DurableLog::Open(const os::Fd& directory,
     return DiskError(absl::StrCat("open ", name));
   }
   if (!S_ISREG(info.st_mode) ||
-      static_cast<uint64_t>(info.st_size) > kMostBytes) {
+      static_cast<uint64_t>(info.st_size) > kMaxBytes) {
     return absl::DataLossError(absl::StrCat(name, " is none of ours"));
   }
   const auto size = static_cast<uint64_t>(info.st_size);
@@ -79,7 +79,7 @@ absl::StatusOr<DurableLog> DurableLog::Open(const os::Fd& directory,
     if (::pread(log.file_.get(), &head, sizeof(head), at) != sizeof(head)) {
       return DiskError(absl::StrCat("read ", name));
     }
-    if (head.size > kMostRecordBytes || CrcOfSize(head.size) != head.size_crc) {
+    if (head.size > kMaxRecordBytes || CrcOfSize(head.size) != head.size_crc) {
       return Damaged(name, log.bytes_);
     }
     if (head.size > size - log.bytes_ - sizeof(head)) break;
@@ -90,7 +90,7 @@ absl::StatusOr<DurableLog> DurableLog::Open(const os::Fd& directory,
       return DiskError(absl::StrCat("read ", name));
     }
     if (CrcOf(record) != head.crc) return Damaged(name, log.bytes_);
-    if (absl::Status taken = take(record); !taken.ok()) return taken;
+    if (absl::Status taken = handle(record); !taken.ok()) return taken;
     log.bytes_ += sizeof(head) + record.size();
   }
   if (log.bytes_ < size &&
@@ -101,8 +101,8 @@ absl::StatusOr<DurableLog> DurableLog::Open(const os::Fd& directory,
 }
 
 absl::Status DurableLog::Append(absl::string_view record) {
-  if (record.size() > kMostRecordBytes ||
-      bytes_ + record.size() + sizeof(Head) > kMostBytes) {
+  if (record.size() > kMaxRecordBytes ||
+      bytes_ + record.size() + sizeof(Head) > kMaxBytes) {
     return absl::ResourceExhaustedError("there is too much to write down");
   }
   const std::string framed = Framed(record);

@@ -20,21 +20,21 @@ namespace sandglass::server {
 class DurableLog {
  public:
   // The largest size of the whole file, and of one record.
-  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-  static constexpr uint32_t kMostRecordBytes = uint32_t{64} << 20;
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+  static constexpr uint32_t kMaxRecordBytes = uint32_t{64} << 20;
   static constexpr uint64_t kFrameBytes = 12;  // added to each record
 
-  using Take = std::function<absl::Status(absl::string_view record)>;
+  using RecordHandler = std::function<absl::Status(absl::string_view record)>;
 
   DurableLog() = default;
 
-  // Opens the file, creating it when it isn't there, and calls `take` with each
-  // of its records. A record at the end that was cut off is removed. DATA_LOSS:
-  // some part of the file isn't as it was written. Errors of `take` are passed
-  // on.
+  // Opens the file, creating it when it isn't there, and calls `handle` with
+  // each of its records. A record at the end that was cut off is removed.
+  // DATA_LOSS: some part of the file isn't as it was written. Errors of
+  // `handle` are passed on.
   static absl::StatusOr<DurableLog> Open(const os::Fd& directory,
                                          const std::string& name,
-                                         const Take& take);
+                                         const RecordHandler& handle);
 
   // Appends the whole record or nothing. RESOURCE_EXHAUSTED: the disk is full.
   absl::Status Append(absl::string_view record);

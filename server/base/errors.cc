@@ -62,10 +62,10 @@ absl::Status MalformedMessage(const std::string& type) {
                            "; was it cut short or made from another .proto?"));
 }
 
-absl::Status MessageTooLarge(uint64_t bytes, uint64_t most) {
+absl::Status MessageTooLarge(uint64_t bytes, uint64_t max) {
   return Make(
       absl::StatusCode::kResourceExhausted, "MESSAGE_TOO_LARGE",
-      absl::StrCat("the request has ", bytes, " bytes and may have ", most,
+      absl::StrCat("the request has ", bytes, " bytes and may have ", max,
                    "; send large files to a session in parts, or "
                    "have max_message_bytes raised"));
 }
@@ -203,26 +203,26 @@ absl::Status SessionOver(const std::string& reason,
       absl::StrCat("the session has ended: ", message, "; create another"));
 }
 
-absl::Status TooManySessions(const std::string& whose, uint64_t most) {
+absl::Status TooManySessions(const std::string& whose, uint64_t max) {
   return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_SESSIONS",
-              absl::StrCat(whose, " at most ", most,
+              absl::StrCat(whose, " at most ", max,
                            " sessions at once; delete one that is not needed"));
 }
 
 absl::Status SessionShareFull(const std::string& caller, uint64_t has,
-                              uint64_t all, uint64_t most) {
+                              uint64_t all, uint64_t max) {
   return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_SESSIONS",
               absl::StrCat(caller, " has ", has, " of the server's ", all,
                            " sessions, which is its share: the server has at "
                            "most ",
-                           most,
+                           max,
                            ", and beyond them some for callers that have "
                            "fewer. Delete one that is not needed"));
 }
 
-absl::Status TooManyContexts(size_t most) {
+absl::Status TooManyContexts(size_t max) {
   return Make(absl::StatusCode::kResourceExhausted, "TOO_MANY_CONTEXTS",
-              absl::StrCat("a session has at most ", most,
+              absl::StrCat("a session has at most ", max,
                            " contexts; use one that is there"));
 }
 

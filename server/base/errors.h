@@ -28,7 +28,7 @@ absl::Status InvalidRequest(
 // that type.
 absl::Status MalformedMessage(const std::string& type);
 // RESOURCE_EXHAUSTED, "MESSAGE_TOO_LARGE". Both sizes are in bytes.
-absl::Status MessageTooLarge(uint64_t bytes, uint64_t most);
+absl::Status MessageTooLarge(uint64_t bytes, uint64_t max);
 // RESOURCE_EXHAUSTED, "REQUEST_BYTES_FULL", with RetryInfo: the caller's share
 // of the memory for requests that are still being received is used up.
 absl::Status RequestBytesFull(uint64_t bytes);
@@ -80,13 +80,13 @@ absl::Status SessionNotFound(const std::string& session_id);
 // "SESSION_DELETED" or "SESSION_DIED".
 absl::Status SessionOver(const std::string& reason, const std::string& message);
 // RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS". With `whose` "the server has", the
-// bound `most` is that of all callers together.
-absl::Status TooManySessions(const std::string& whose, uint64_t most);
+// bound `max` is that of all callers together.
+absl::Status TooManySessions(const std::string& whose, uint64_t max);
 // The same for a caller that already has its share.
 absl::Status SessionShareFull(const std::string& caller, uint64_t has,
-                              uint64_t all, uint64_t most);
+                              uint64_t all, uint64_t max);
 // RESOURCE_EXHAUSTED, "TOO_MANY_CONTEXTS".
-absl::Status TooManyContexts(size_t most);
+absl::Status TooManyContexts(size_t max);
 // RESOURCE_EXHAUSTED, "SESSION_LINE_FULL", with RetryInfo.
 absl::Status SessionLineFull(const std::string& session_id, size_t waiting);
 // FAILED_PRECONDITION, "SESSION_BUSY". `what` names what is going on in the

@@ -14,7 +14,7 @@ namespace sandglass::server {
 namespace {
 
 constexpr uint64_t kWake = 0;  // no watch has this number
-constexpr int kMostEventsAtOnce = 64;
+constexpr int kMaxEventsAtOnce = 64;
 constexpr Instant kLongestWaitMs = 60'000;
 
 }  // namespace
@@ -147,9 +147,9 @@ void EventLoop::Wait() {
     absl::MutexLock lock(&mutex_);
     if (!posted_.empty() || ending_) timeout_ms = 0;
   }
-  epoll_event events[kMostEventsAtOnce];
+  epoll_event events[kMaxEventsAtOnce];
   const int count =
-      ::epoll_wait(epoll_.get(), events, kMostEventsAtOnce, timeout_ms);
+      ::epoll_wait(epoll_.get(), events, kMaxEventsAtOnce, timeout_ms);
   for (int i = 0; i < count; ++i) {
     if (events[i].data.u64 == kWake) {
       eventfd_t ignored;

@@ -26,8 +26,8 @@ v1::Limits ToProto(const policy::Limits& limits) {
 
 v1::Limits ToProto(const policy::LimitFloors& floors) {
   policy::Limits limits;
-  for (const auto& [kind, least] : floors) {
-    policy::FieldOf(kind).set(limits, least);
+  for (const auto& [kind, min] : floors) {
+    policy::FieldOf(kind).set(limits, min);
   }
   v1::Limits named = ToProto(limits);
   const google::protobuf::Descriptor& type = *v1::Limits::descriptor();

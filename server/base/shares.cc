@@ -10,30 +10,30 @@ uint64_t Shares::held_by(const std::string& caller) const {
 }
 
 Shares::Room Shares::RoomFor(const std::string& caller, uint64_t amount) const {
-  if (held_ == 0 && options_.most > 0) return Room::kYes;
+  if (held_ == 0 && options_.max > 0) return Room::kYes;
   const uint64_t own = held_by(caller);
-  if (own > 0 && (own > options_.most_per_caller ||
-                  amount > options_.most_per_caller - own)) {
+  if (own > 0 && (own > options_.max_per_caller ||
+                  amount > options_.max_per_caller - own)) {
     return Room::kCallerHasItsShare;
   }
-  if (held_ <= options_.most && amount <= options_.most - held_) {
+  if (held_ <= options_.max && amount <= options_.max - held_) {
     return Room::kYes;
   }
-  const uint64_t all = options_.most + options_.reserve;
+  const uint64_t all = options_.max + options_.reserve;
   const uint64_t left = all > held_ ? all - held_ : 0;
   // No caller alone goes beyond what there is for all.
-  const uint64_t most_own = std::min(left, options_.most);
-  if (own <= most_own && amount <= most_own - own) return Room::kYes;
+  const uint64_t max_own = std::min(left, options_.max);
+  if (own <= max_own && amount <= max_own - own) return Room::kYes;
   return own > 0 && amount <= left ? Room::kCallerHasItsShare : Room::kNone;
 }
 
-void Shares::Take(const std::string& caller, uint64_t amount) {
+void Shares::Acquire(const std::string& caller, uint64_t amount) {
   if (amount == 0) return;
   by_caller_[caller] += amount;
   held_ += amount;
 }
 
-void Shares::Give(const std::string& caller, uint64_t amount) {
+void Shares::Release(const std::string& caller, uint64_t amount) {
   if (amount == 0) return;
   held_ -= amount;
   const auto found = by_caller_.find(caller);
@@ -42,7 +42,7 @@ void Shares::Give(const std::string& caller, uint64_t amount) {
 
 SharesOptions WithReserveWithin(uint64_t bound) {
   const uint64_t reserve = bound > 1 ? (bound + 3) / 4 : 0;
-  return {.most = bound - reserve, .reserve = reserve};
+  return {.max = bound - reserve, .reserve = reserve};
 }
 
 }  // namespace sandglass::server

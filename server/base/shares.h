@@ -10,19 +10,19 @@ namespace sandglass::server {
 
 struct SharesOptions {
   // Up to this amount, whoever comes first gets it.
-  uint64_t most = 0;
-  // Beyond `most`, so much more is kept for callers that hold little.
+  uint64_t max = 0;
+  // Beyond `max`, so much more is kept for callers that hold little.
   uint64_t reserve = 0;
   // The most that one caller may ever hold.
-  uint64_t most_per_caller = std::numeric_limits<uint64_t>::max();
+  uint64_t max_per_caller = std::numeric_limits<uint64_t>::max();
 };
 
 // How much of one thing (run slots, sessions, bytes of waiting requests …)
 // callers may hold together, so that none of them can shut another out.
 //
-// The rule: until `most` is taken, each caller gets as much as it asks for.
+// The rule: until `max` is taken, each caller gets as much as it asks for.
 // Beyond that, a caller may take more only if all that it would then hold is no
-// more than what is left of the reserve, and no more than `most`. So a caller
+// more than what is left of the reserve, and no more than `max`. So a caller
 // that has already taken everything else is the one that gets nothing more, and
 // nothing is taken away from anybody. For example, of an untouched reserve of
 // 16, a caller that holds nothing gets 8, the next one 4, then 2, and two more
@@ -48,9 +48,9 @@ class Shares {
 
   // Takes the amount whether or not there is room. Needed, for example, for
   // what was held before these shares were counted.
-  void Take(const std::string& caller, uint64_t amount = 1);
+  void Acquire(const std::string& caller, uint64_t amount = 1);
   // Gives back an amount that was taken.
-  void Give(const std::string& caller, uint64_t amount = 1);
+  void Release(const std::string& caller, uint64_t amount = 1);
 
   uint64_t held() const { return held_; }
   uint64_t held_by(const std::string& caller) const;

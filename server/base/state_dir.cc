@@ -126,10 +126,9 @@ absl::Status CheckHoldsNothingElse(const std::string& setting,
   return absl::OkStatus();
 }
 
-absl::StatusOr<os::Fd> TakeOverDirectory(const std::string& directory,
-                                         uid_t owner, gid_t group, mode_t mode,
-                                         const std::string& setting,
-                                         Holds holds) {
+absl::StatusOr<os::Fd> AdoptDirectory(const std::string& directory, uid_t owner,
+                                      gid_t group, mode_t mode,
+                                      const std::string& setting, Holds holds) {
   if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
   const auto failure = [](absl::string_view what, const std::string& path) {
     return absl::InternalError(

@@ -35,9 +35,10 @@ absl::Status CheckHoldsNothingElse(const std::string& setting,
 // with kItsOwn, also for those of CheckHoldsNothingElse; the message names
 // `setting`, the configuration key that the path comes from.
 enum class Holds { kAnything, kItsOwn };
-absl::StatusOr<os::Fd> TakeOverDirectory(
-    const std::string& directory, uid_t owner, gid_t group, mode_t mode,
-    const std::string& setting = "cache_dir", Holds holds = Holds::kAnything);
+absl::StatusOr<os::Fd> AdoptDirectory(const std::string& directory, uid_t owner,
+                                      gid_t group, mode_t mode,
+                                      const std::string& setting = "cache_dir",
+                                      Holds holds = Holds::kAnything);
 
 // The path of the file that LockStateDir locks.
 std::string StateLock(const std::string& state_dir);

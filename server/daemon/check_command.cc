@@ -35,10 +35,10 @@ int Refuse(const absl::Status& status) {
 
 // Checks what the configuration names besides places: programs, secrets,
 // certificates.
-std::vector<absl::Status> CheckFiles(const Settings& settings) {
+std::vector<absl::Status> CheckFiles(const ResolvedConfig& settings) {
   const Config& config = settings.config;
   std::vector<absl::Status> found = CheckHelpers(config);
-  const absl::StatusOr<EgressSeed> seed = MakeEgressSeed(config.egress);
+  const absl::StatusOr<EgressStart> seed = MakeEgressStart(config.egress);
   found.push_back(seed.ok() ? CheckSecrets(settings.policy, seed->SecretNames())
                             : seed.status());
   if (!config.libraries.dir.empty()) {
@@ -52,7 +52,7 @@ std::vector<absl::Status> CheckFiles(const Settings& settings) {
 }  // namespace
 
 int CheckDaemon(const ConfigFlags& flags) {
-  const absl::StatusOr<Settings> settings = LoadSettings(flags);
+  const absl::StatusOr<ResolvedConfig> settings = LoadResolvedConfig(flags);
   if (!settings.ok()) return Refuse(settings.status());
   absl::PrintF("%s\n", ConfigToJson(settings->config));
   if (absl::Status root = RequireRoot(); !root.ok()) {
@@ -74,7 +74,7 @@ int CheckDaemon(const ConfigFlags& flags) {
   }
   const DescriptorNeeds needs =
       FindDescriptorNeeds(settings->config, HardDescriptorLimit());
-  absl::PrintF("\n%s\n", TellDescriptorNeeds(needs));
+  absl::PrintF("\n%s\n", DescribeDescriptorNeeds(needs));
   const std::string few = WhyTooFewDescriptors(settings->config, needs);
   if (!few.empty()) absl::PrintF("warning: %s\n", few);
   if (!layers.ok()) return Refuse(layers);

@@ -164,8 +164,8 @@ void ReadPool(policy::JsonObject& root, Config& config) {
   options.floor = count("floor", 0, options.floor);
   options.ceiling =
       count("ceiling", 1, std::max(options.floor, options.ceiling));
-  options.most_idle =
-      count("most_idle", 1, std::max(options.ceiling, options.most_idle));
+  options.max_idle =
+      count("most_idle", 1, std::max(options.ceiling, options.max_idle));
   options.idle_age = object->Duration(
       "idle_age", {.min = absl::Seconds(1), .max = absl::Hours(24)},
       options.idle_age);
@@ -425,7 +425,7 @@ std::string ConfigToJson(const Config& config) {
       {"pool",
        {{"floor", config.pool.floor},
         {"ceiling", config.pool.ceiling},
-        {"most_idle", config.pool.most_idle},
+        {"most_idle", config.pool.max_idle},
         {"idle_age", absl::FormatDuration(config.pool.idle_age)},
         {"memory_budget", config.pool.memory_budget_bytes},
         {"zygote_runs", config.zygote_runs}}},

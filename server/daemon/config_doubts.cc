@@ -33,10 +33,10 @@ std::vector<std::string> ConfigDoubts(const Config& config,
         "pool.floor: ", config.pool.floor, " is above pool.ceiling, ",
         config.pool.ceiling, ", which wins; raise that, or lower the floor"));
   }
-  if (config.pool.floor > config.pool.most_idle) {
+  if (config.pool.floor > config.pool.max_idle) {
     doubts.push_back(absl::StrCat(
         "pool.floor: ", config.pool.floor, " is above pool.most_idle, ",
-        config.pool.most_idle, ", which wins; raise that, or lower the floor"));
+        config.pool.max_idle, ", which wins; raise that, or lower the floor"));
   }
   if (!config.listen.unix_path.empty() && (config.socket_mode & S_IWOTH) != 0) {
     doubts.push_back(absl::StrCat(

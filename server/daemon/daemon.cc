@@ -90,7 +90,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   if (supervisor != nullptr) supervisor->KeepFromChildren();
   KeepHangUps();
   const pid_t parent = ::getppid();
-  absl::StatusOr<Settings> settings = LoadSettings(flags);
+  absl::StatusOr<ResolvedConfig> settings = LoadResolvedConfig(flags);
   if (!settings.ok()) return FailStart(settings.status(), kExitBadConfig);
   StartLog(settings->config.log_level, settings->config.log_format);
   if (absl::Status root = RequireRoot(); !root.ok()) {
@@ -100,7 +100,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   WarnOfPolicyWriters(settings->config);
 
   PrivilegedStart start(*std::move(settings));
-  if (const auto failed = start.TakePlaces()) return *failed;
+  if (const auto failed = start.AcquirePlaces()) return *failed;
   if (const auto failed = start.LookAtHost()) return *failed;
   start.OpenStores();
   // ORDER: spawner, egress proxy, reader and unpacker come before any thread

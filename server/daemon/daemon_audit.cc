@@ -30,8 +30,8 @@ absl::StatusOr<std::unique_ptr<DaemonAudit>> DaemonAudit::Start(
   return audit;
 }
 
-absl::Status DaemonAudit::NotePolicy(const PolicySet& policy,
-                                     const PolicyChanges& changes) {
+absl::Status DaemonAudit::RecordPolicy(const PolicySet& policy,
+                                       const PolicyChanges& changes) {
   absl::Status written =
       log_->Append("policy", {{"policy_sha256", policy.digest()},
                               {"added", changes.added},
@@ -40,7 +40,7 @@ absl::Status DaemonAudit::NotePolicy(const PolicySet& policy,
   return trail_.refuses() ? written : absl::OkStatus();
 }
 
-void DaemonAudit::NoteRefusedPolicy(const absl::Status& why) {
+void DaemonAudit::RecordRefusedPolicy(const absl::Status& why) {
   // Errors are ignored as above; the daemon's own log has both.
   log_->Append("policy_refused", {{"reason", std::string(why.message())}})
       .IgnoreError();

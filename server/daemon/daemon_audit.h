@@ -46,12 +46,12 @@ class DaemonAudit final : public AuditHealth {
 
   // Writes "policy": another one is about to come into force. On an error it
   // must not come into force, if runs would be refused.
-  absl::Status NotePolicy(const PolicySet& policy,
-                          const PolicyChanges& changes);
+  absl::Status RecordPolicy(const PolicySet& policy,
+                            const PolicyChanges& changes);
 
   // Writes "policy_refused": a policy could not be put into force, and the old
   // one stays.
-  void NoteRefusedPolicy(const absl::Status& why);
+  void RecordRefusedPolicy(const absl::Status& why);
 
   // Writes "stop". Best called when no run is left.
   void Stop(const std::string& reason);

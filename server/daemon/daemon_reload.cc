@@ -28,22 +28,22 @@ absl::Status RunningDaemon::CheckPolicy(const PolicySet& next) {
 
 absl::Status RunningDaemon::RecordPolicy(const PolicySet& next,
                                          const PolicyChanges& changes) {
-  return audit_ ? audit_->NotePolicy(next, changes) : absl::OkStatus();
+  return audit_ ? audit_->RecordPolicy(next, changes) : absl::OkStatus();
 }
 
 void RunningDaemon::RecordRefusedPolicy(const absl::Status& why) {
-  if (audit_) audit_->NoteRefusedPolicy(why);
+  if (audit_) audit_->RecordRefusedPolicy(why);
 }
 
 void RunningDaemon::FollowPolicy(bool changed) {
   if (changed) RenewPool();
-  operations_.LookAgain();
+  operations_.Recheck();
   if (!parts_.config.canaries) return;
   languages_->CheckCanaries(changed ? LanguageProbe::Which::kAll
                                     : LanguageProbe::Which::kFailed);
 }
 
-void RunningDaemon::LookAfterHelpers() {
+void RunningDaemon::WatchHelpers() {
   absl::Status status = parts_.policy_reader->Beat(kPolicyBeatWait);
   if (status.ok()) {
     const std::vector<std::string> silent = parts_.sandbox->SilentYards();
@@ -75,7 +75,7 @@ std::vector<PoolKeyState> RunningDaemon::PoolStates() const {
 }
 
 std::vector<sandbox::YardStock> RunningDaemon::YardStocks() const {
-  return parts_.sandbox->TakeStock(kStockWait);
+  return parts_.sandbox->CollectStock(kStockWait);
 }
 
 size_t RunningDaemon::Sessions() const { return sessions_->size(); }

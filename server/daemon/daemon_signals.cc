@@ -25,7 +25,7 @@ void KeepHangUps() {
 
 bool HangUpCameEarly() { return hang_up_came != 0; }
 
-absl::StatusOr<os::Fd> TakeDaemonSignals() {
+absl::StatusOr<os::Fd> OpenDaemonSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {

@@ -6,7 +6,7 @@
 
 namespace sandglass::server {
 
-// From now on SIGHUP ends nothing: a SIGHUP that comes before TakeDaemonSignals
+// From now on SIGHUP ends nothing: a SIGHUP that comes before OpenDaemonSignals
 // is remembered for HangUpCameEarly. Programs that are executed meanwhile don't
 // inherit this (execve(2)).
 void KeepHangUps();
@@ -15,7 +15,7 @@ bool HangUpCameEarly();
 // Returns a signalfd(2) that delivers SIGTERM, SIGINT and SIGHUP, for this
 // thread and all that it starts later; SIGPIPE is ignored. INTERNAL when the
 // kernel can't make one.
-absl::StatusOr<os::Fd> TakeDaemonSignals();
+absl::StatusOr<os::Fd> OpenDaemonSignals();
 
 }  // namespace sandglass::server
 

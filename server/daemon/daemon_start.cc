@@ -90,7 +90,7 @@ absl::Status RunningDaemon::Start() {
 }
 
 absl::Status RunningDaemon::WatchProcess() {
-  absl::StatusOr<os::Fd> signals = TakeDaemonSignals();
+  absl::StatusOr<os::Fd> signals = OpenDaemonSignals();
   if (!signals.ok()) return signals.status();
   signals_ = *std::move(signals);
   helper_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -112,9 +112,9 @@ absl::Status RunningDaemon::StartAudit() {
   if (!log.ok()) return log.status();
   audit_ = *std::move(log);
   if (parts_.config.trace_syscalls) {
-    denied_.emplace([this](const DeniedCalls::Source& source,
+    denied_.emplace([this](const RefusedCallLog::Source& source,
                            const sandbox::RefusedCalls& calls) {
-      operations_.metrics().NoteDenied(source.language, calls);
+      operations_.metrics().RecordRefusedCalls(source.language, calls);
     });
   }
   return absl::OkStatus();
@@ -123,9 +123,10 @@ absl::Status RunningDaemon::StartAudit() {
 void RunningDaemon::StartPool() {
   pool_.emplace(
       PlanPool(parts_.config.pool, *policy_.Get(), parts_.zygotes, prestart_),
-      operations_.Noted([this](const JailKey& key, sandbox::FillFor fill_for) {
-        return FillJail(*parts_.sandbox, prestart_, key, fill_for);
-      }),
+      operations_.Recording(
+          [this](const JailKey& key, sandbox::FillFor fill_for) {
+            return FillJail(*parts_.sandbox, prestart_, key, fill_for);
+          }),
       [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
   if (!parts_.libraries) return;

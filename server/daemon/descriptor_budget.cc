@@ -11,10 +11,10 @@
 namespace sandglass::server {
 namespace {
 
-constexpr uint64_t kMostConnections = 1024;
+constexpr uint64_t kMaxConnections = 1024;
 constexpr uint64_t kConnectionDescriptors = 2;
 // The most commands of all sessions at the same time.
-constexpr uint64_t kMostCommands = 1024;
+constexpr uint64_t kMaxCommands = 1024;
 // What the server needs for itself: threads' events, helpers, logs, stores.
 constexpr uint64_t kOwn = 256;
 // What a spawner needs for itself, for each jail that was handed out, and for
@@ -22,13 +22,13 @@ constexpr uint64_t kOwn = 256;
 constexpr uint64_t kSpawnersOwn = 64;
 constexpr uint64_t kSpawnersPerJail = 1;
 constexpr uint64_t kSpawnersPerSpare = 24;
-constexpr uint64_t kMostSpares = 8;
+constexpr uint64_t kMaxSpares = 8;
 
 uint64_t ServerWithoutSessions(const Config& config, uint64_t limit) {
-  const uint64_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
-  const uint64_t jails = config.admission.most_running() + idle;
+  const uint64_t idle = config.pool.floor == 0 ? 0 : config.pool.max_idle;
+  const uint64_t jails = config.admission.max_running_with_reserve() + idle;
   const uint64_t kept =
-      std::min<uint64_t>(sandbox::KeptSessions(limit), config.sessions.most()) *
+      std::min<uint64_t>(sandbox::KeptSessions(limit), config.sessions.max()) *
       sandbox::kKeptDescriptors;
   return kOwn + jails * sandbox::kJailDescriptors + kept +
          sandbox::DescriptorReserve(sandbox::RoomFor::kJail, limit);
@@ -40,10 +40,10 @@ DescriptorNeeds FindDescriptorNeeds(const Config& config, uint64_t limit) {
   DescriptorNeeds needs;
   needs.limit = limit;
   const uint64_t others = ServerWithoutSessions(config, limit);
-  const uint64_t wanted = config.sessions.most();
+  const uint64_t wanted = config.sessions.max();
   needs.server = others + wanted * sandbox::kSessionDescriptors;
   needs.spawner = kSpawnersOwn + MaxJails(config) * kSpawnersPerJail +
-                  kMostSpares * kSpawnersPerSpare;
+                  kMaxSpares * kSpawnersPerSpare;
   const auto left = [limit](uint64_t taken) {
     return limit > taken ? limit - taken : 0;
   };
@@ -58,23 +58,23 @@ DescriptorNeeds FindDescriptorNeeds(const Config& config, uint64_t limit) {
   const uint64_t spare = left(needs.server);
   needs.commands = static_cast<uint32_t>(std::clamp<uint64_t>(
       spare / 2 / sandbox::kCommandDescriptors,
-      std::min(fewest(sandbox::kCommandDescriptors), kMostCommands),
-      kMostCommands));
+      std::min(fewest(sandbox::kCommandDescriptors), kMaxCommands),
+      kMaxCommands));
   const uint64_t for_commands =
       std::min(spare, uint64_t{needs.commands} * sandbox::kCommandDescriptors);
   needs.connections = static_cast<uint32_t>(std::clamp<uint64_t>(
       (spare - for_commands) / kConnectionDescriptors,
-      std::min(fewest(kConnectionDescriptors), kMostConnections),
-      kMostConnections));
+      std::min(fewest(kConnectionDescriptors), kMaxConnections),
+      kMaxConnections));
   return needs;
 }
 
 uint32_t MaxCommands(const Config& config) {
-  return FindDescriptorNeeds(config, sandbox::MostDescriptors()).commands;
+  return FindDescriptorNeeds(config, sandbox::MaxDescriptors()).commands;
 }
 
 uint32_t MaxConnections(const Config& config) {
-  return FindDescriptorNeeds(config, sandbox::MostDescriptors()).connections;
+  return FindDescriptorNeeds(config, sandbox::MaxDescriptors()).connections;
 }
 
 uint64_t HardDescriptorLimit() {
@@ -82,7 +82,7 @@ uint64_t HardDescriptorLimit() {
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? uint64_t{limit.rlim_max} : 0;
 }
 
-std::string TellDescriptorNeeds(const DescriptorNeeds& needs) {
+std::string DescribeDescriptorNeeds(const DescriptorNeeds& needs) {
   return absl::StrCat("open files: each process may have ", needs.limit,
                       " (RLIMIT_NOFILE); the server takes up to ", needs.server,
                       ", and ", sandbox::kCommandDescriptors,
@@ -95,12 +95,12 @@ std::string TellDescriptorNeeds(const DescriptorNeeds& needs) {
 std::string WhyTooFewDescriptors(const Config& config,
                                  const DescriptorNeeds& needs) {
   if (needs.server <= needs.limit && needs.spawner <= needs.limit) return "";
-  const uint64_t most = std::max(needs.server, needs.spawner);
+  const uint64_t max = std::max(needs.server, needs.spawner);
   return absl::StrCat(
       "each process may have ", needs.limit,
       " files open (RLIMIT_NOFILE), and all that the configuration allows at "
       "once takes up to ",
-      most, ": ", sandbox::kJailDescriptors, " for each of admission.",
+      max, ": ", sandbox::kJailDescriptors, " for each of admission.",
       "max_running (", config.admission.max_running,
       ") and admission.reserve (", config.admission.reserve,
       ") runs and of the idle jails, ", sandbox::kSessionDescriptors,
@@ -109,7 +109,7 @@ std::string WhyTooFewDescriptors(const Config& config,
       ") sessions. There is room for some ", needs.sessions,
       " sessions; what goes beyond is refused with RESOURCE_EXHAUSTED. Raise "
       "the limit to ",
-      most,
+      max,
       " or more (LimitNOFILE of the service, ulimit -Hn), or lower "
       "sessions.max");
 }

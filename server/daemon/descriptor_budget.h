@@ -36,7 +36,7 @@ uint64_t HardDescriptorLimit();
 // The first returns the needs in words, as one line without a newline. The
 // second is empty when everything fits; otherwise it says what happens and what
 // can be done.
-std::string TellDescriptorNeeds(const DescriptorNeeds& needs);
+std::string DescribeDescriptorNeeds(const DescriptorNeeds& needs);
 std::string WhyTooFewDescriptors(const Config& config,
                                  const DescriptorNeeds& needs);
 

@@ -12,14 +12,14 @@
 
 namespace sandglass::server {
 
-std::set<std::string> EgressSeed::SecretNames() const {
+std::set<std::string> EgressStart::SecretNames() const {
   std::set<std::string> names;
   for (const auto& [name, file] : secrets) names.insert(name);
   return names;
 }
 
-absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config) {
-  EgressSeed seed;
+absl::StatusOr<EgressStart> MakeEgressStart(const EgressConfig& config) {
+  EgressStart seed;
   absl::StatusOr<std::map<std::string, os::Fd>> secrets =
       OpenSecrets(config.secrets_dir);
   if (!secrets.ok()) {
@@ -44,7 +44,7 @@ absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config) {
 }
 
 absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> StartEgress(
-    const EgressConfig& config, EgressSeed seed, uid_t uid,
+    const EgressConfig& config, EgressStart seed, uid_t uid,
     const std::vector<sandbox::JailTemplate>& templates, int template_ledger) {
   sandbox::EgressOptions options;
   options.path = config.path;

@@ -19,7 +19,7 @@ namespace sandglass::server {
 
 // What the daemon, while it is root, passes to the egress proxy at the start
 // and doesn't keep.
-struct EgressSeed {
+struct EgressStart {
   std::map<std::string, os::Fd> secrets;  // files that nobody here reads
   // Those of a new certificate authority; see EgressOptions.
   std::string authority_certificate;
@@ -30,14 +30,14 @@ struct EgressSeed {
 };
 
 // INVALID_ARGUMENT: secrets or certificates can't be read as configured.
-absl::StatusOr<EgressSeed> MakeEgressSeed(const EgressConfig& config);
+absl::StatusOr<EgressStart> MakeEgressStart(const EgressConfig& config);
 
 // Starts the proxy and passes it the whole seed, of which nothing is left here
 // afterwards: no secret's file stays open. `uid`, `templates` and
 // `template_ledger` are those of EgressOptions. Errors and preconditions are
 // those of EgressPort::Start.
 absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> StartEgress(
-    const EgressConfig& config, EgressSeed seed, uid_t uid,
+    const EgressConfig& config, EgressStart seed, uid_t uid,
     const std::vector<sandbox::JailTemplate>& templates, int template_ledger);
 
 }  // namespace sandglass::server

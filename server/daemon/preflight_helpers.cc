@@ -21,14 +21,14 @@
 namespace sandglass::server {
 namespace {
 
-constexpr size_t kMostAnswerBytes = 128;
+constexpr size_t kMaxAnswerBytes = 128;
 
 // Reads what a program writes to its standard output until it closes it, at
-// most `most` bytes.
-std::string ReadUntil(const os::Fd& output, Instant deadline, size_t most) {
-  std::string text(most, '\0');
+// most `max` bytes.
+std::string ReadUntil(const os::Fd& output, Instant deadline, size_t max) {
+  std::string text(max, '\0');
   size_t size = 0;
-  while (size < most) {
+  while (size < max) {
     pollfd wait = {.fd = output.get(), .events = POLLIN, .revents = 0};
     const auto left = Between(Now(), deadline);
     if (left <= absl::ZeroDuration()) break;
@@ -38,7 +38,7 @@ std::string ReadUntil(const os::Fd& output, Instant deadline, size_t most) {
     // after a signal.
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 1) break;
-    const ssize_t got = ::read(output.get(), text.data() + size, most - size);
+    const ssize_t got = ::read(output.get(), text.data() + size, max - size);
     if (got <= 0) break;
     size += static_cast<size_t>(got);
   }
@@ -75,7 +75,7 @@ absl::StatusOr<std::string> AnswerToVersion(const std::string& path,
   }
   input.reset();
   const Instant deadline = After(Now(), wait);
-  const std::string text = ReadUntil(output, deadline, kMostAnswerBytes);
+  const std::string text = ReadUntil(output, deadline, kMaxAnswerBytes);
   const bool late = Now() >= deadline;
   ::kill(pid, SIGKILL);
   int status = 0;
@@ -111,7 +111,7 @@ absl::Status CheckHelper(const std::string& setting, const std::string& path,
   const std::string said = answer->substr(0, answer->find('\n'));
   if (said == right) return absl::OkStatus();
   return wrong(absl::StrCat(path, " is no ", right, ": it says ",
-                            Quote(said, kMostAnswerBytes)));
+                            Quote(said, kMaxAnswerBytes)));
 }
 
 std::vector<absl::Status> CheckHelpers(const Config& config) {

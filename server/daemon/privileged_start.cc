@@ -44,7 +44,7 @@ void LogHost(const sandbox::HostReport& host) {
 }
 
 // Without a store, languages that need it are not offered.
-std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
+std::optional<PreparedStore> OpenPreparedStore(const ResolvedConfig& settings) {
   // The second directory is just as good until the machine or the container
   // restarts.
   for (const std::string& parent :
@@ -60,7 +60,7 @@ std::optional<PreparedStore> OpenPreparedStore(const Settings& settings) {
 }
 
 // Without a store, every run is compiled.
-std::optional<CompileStore> OpenCompileStore(const Settings& settings) {
+std::optional<CompileStore> OpenCompileStore(const ResolvedConfig& settings) {
   if (settings.config.compile_cache.max_bytes == 0) return std::nullopt;
   absl::StatusOr<CompileStore> store =
       CompileStore::Open(absl::StrCat(settings.config.cache_dir, "/compiled"),
@@ -108,7 +108,7 @@ int FailedStart(const absl::Status& status) {
 
 }  // namespace
 
-std::optional<int> PrivilegedStart::TakePlaces() {
+std::optional<int> PrivilegedStart::AcquirePlaces() {
   if (absl::Status made = MakeDirectories(config_.state_dir); !made.ok()) {
     return FailedStart(made);
   }
@@ -179,7 +179,7 @@ std::optional<int> PrivilegedStart::PlanJails() {
   absl::StatusOr<os::Fd> spawners_end = ledger_->ReadingEnd();
   if (!spawners_end.ok()) return FailStart(spawners_end.status(), 1);
   spawners_end_ = *std::move(spawners_end);
-  absl::StatusOr<EgressSeed> seed = MakeEgressSeed(config_.egress);
+  absl::StatusOr<EgressStart> seed = MakeEgressStart(config_.egress);
   if (!seed.ok()) return FailStart(seed.status(), kExitBadConfig);
   seed_ = *std::move(seed);
   secrets_ = seed_->SecretNames();
@@ -269,7 +269,7 @@ std::optional<int> PrivilegedStart::OpenKeptPlaces() {
     sessions_ = *std::move(store);
   }
   if (!config_.audit.dir.empty()) {
-    absl::StatusOr<os::Fd> directory = TakeOverDirectory(
+    absl::StatusOr<os::Fd> directory = AdoptDirectory(
         config_.audit.dir, settings_.identity.uid, settings_.identity.gid, 0750,
         "audit.dir", Holds::kItsOwn);
     if (!directory.ok()) return FailedStart(directory.status());

@@ -35,14 +35,14 @@ namespace sandglass::server {
 // having logged why.
 class PrivilegedStart {
  public:
-  explicit PrivilegedStart(Settings settings)
+  explicit PrivilegedStart(ResolvedConfig settings)
       : settings_(std::move(settings)) {}
   PrivilegedStart(const PrivilegedStart&) = delete;
   PrivilegedStart& operator=(const PrivilegedStart&) = delete;
 
   // The state directory and the uids are this daemon's for as long as this
   // object lives.
-  std::optional<int> TakePlaces();
+  std::optional<int> AcquirePlaces();
   std::optional<int> LookAtHost();
   void OpenStores();
   // What jails will be made from: templates, zygotes, and secrets for them.
@@ -58,7 +58,7 @@ class PrivilegedStart {
  private:
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> StartSandbox();
 
-  Settings settings_;
+  ResolvedConfig settings_;
   const Config& config_ = settings_.config;
   os::Fd lock_;
   os::Fd ids_;
@@ -68,7 +68,7 @@ class PrivilegedStart {
   ImageStates image_states_;
   std::optional<sandbox::TemplateLedger> ledger_;
   os::Fd spawners_end_;  // of the ledger
-  std::optional<EgressSeed> seed_;
+  std::optional<EgressStart> seed_;
   std::set<std::string> secrets_;
   std::vector<sandbox::JailTemplate> templates_;
   std::optional<LibrariesParts> libraries_;

@@ -29,9 +29,9 @@ uint32_t MaxJails(const Config& config) {
   // Jails whose program has ended but whose teardown is under way take a slot
   // as well. So this counts running runs twice, for those on their way out,
   // then the idle jails, the spawner's spares, and those of sessions.
-  const uint32_t idle = config.pool.floor == 0 ? 0 : config.pool.most_idle;
-  return std::min(4096u, 2 * config.admission.most_running() + 8 + idle +
-                             config.sessions.most());
+  const uint32_t idle = config.pool.floor == 0 ? 0 : config.pool.max_idle;
+  return std::min(4096u, 2 * config.admission.max_running_with_reserve() + 8 +
+                             idle + config.sessions.max());
 }
 
 absl::Status RequireRoot() {
@@ -42,7 +42,7 @@ absl::Status RequireRoot() {
       "of a user namespace: see docs/rootless.md");
 }
 
-absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
+absl::StatusOr<ResolvedConfig> LoadResolvedConfig(const ConfigFlags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags);
   if (!config.ok()) return WithPage(config.status(), kConfigurationPage);
   for (const policy::Image& image : config->images) {
@@ -92,17 +92,17 @@ absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags) {
   // What --check shows is what will be used.
   config->user = absl::StrCat(identity->uid, ":", identity->gid);
   config->socket_group = absl::StrCat(*group);
-  return Settings{*std::move(config),
-                  *std::move(image_records),
-                  *std::move(policy),
-                  *identity,
-                  *group,
-                  *uids,
-                  reader_uid,
-                  egress_uid,
-                  ids,
-                  std::move(zygotes),
-                  !sandbox::MapsEveryId(*uid_map)};
+  return ResolvedConfig{*std::move(config),
+                        *std::move(image_records),
+                        *std::move(policy),
+                        *identity,
+                        *group,
+                        *uids,
+                        reader_uid,
+                        egress_uid,
+                        ids,
+                        std::move(zygotes),
+                        !sandbox::MapsEveryId(*uid_map)};
 }
 
 std::vector<std::string> DiskPlaces(const Config& config) {
@@ -129,7 +129,7 @@ std::string WhyNoneFits(const Config& config, const PolicySet& policy) {
       "memory_bytes");
 }
 
-absl::Status CheckTracing(const Settings& settings) {
+absl::Status CheckTracing(const ResolvedConfig& settings) {
   if (!settings.config.trace_syscalls) return absl::OkStatus();
   if (absl::Status host = sandbox::CheckCallTracing(); !host.ok()) return host;
   return CheckTraceable(settings.policy.templates());

@@ -21,7 +21,7 @@
 namespace sandglass::server {
 
 // Everything that the flags and files alone decide.
-struct Settings {
+struct ResolvedConfig {
   Config config;
   ImageRecords image_records;
   PolicySet policy;
@@ -37,7 +37,7 @@ struct Settings {
 
 // Reads and resolves the settings. An error names the page of the documentation
 // that helps, if there is one.
-absl::StatusOr<Settings> LoadSettings(const ConfigFlags& flags);
+absl::StatusOr<ResolvedConfig> LoadResolvedConfig(const ConfigFlags& flags);
 
 // The most jails that one spawner may have at a time.
 uint32_t MaxJails(const Config& config);
@@ -56,7 +56,7 @@ std::vector<std::string> DiskPlaces(const Config& config);
 std::string WhyNoneFits(const Config& config, const PolicySet& policy);
 
 // Returns an error when calls are to be traced but can't be traced here.
-absl::Status CheckTracing(const Settings& settings);
+absl::Status CheckTracing(const ResolvedConfig& settings);
 
 }  // namespace sandglass::server
 

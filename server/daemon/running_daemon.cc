@@ -43,13 +43,13 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
           ? -1
           : static_cast<int>(absl::ToInt64Milliseconds(timeout));
   ::poll(fds, std::size(fds), timeout_ms);
-  if (fds[2].revents != 0) NoteClockSet();
+  if (fds[2].revents != 0) HandleClockSet();
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGHUP) {
       reload_->Ask();
       // Whoever sent the signal may have fixed what was in the way.
-      operations_.LookAgain();
+      operations_.Recheck();
       return Wake::kNothing;
     }
     if (stopping_) {
@@ -72,7 +72,7 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
   return Wake::kHelperDied;
 }
 
-void RunningDaemon::NoteClockSet() {
+void RunningDaemon::HandleClockSet() {
   uint64_t expirations = 0;
   if (::read(clock_set_.get(), &expirations, sizeof(expirations)) >= 0 ||
       errno != ECANCELED) {
@@ -80,9 +80,9 @@ void RunningDaemon::NoteClockSet() {
   }
   Log(LogLevel::kWarning, "clock_set", {});
   ArmClockWatch(clock_set_);
-  dispatcher_->LookAgain();
-  pool_->LookAgain();
-  sessions_->NoteClockSet();
+  dispatcher_->Recheck();
+  pool_->Recheck();
+  sessions_->HandleClockSet();
 }
 
 bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {

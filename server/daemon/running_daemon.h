@@ -58,8 +58,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
         policy_(std::move(parts_.policy)),
         prestart_(policy_),
         peers_(std::max(PeerTable::kAnswerBytes,
-                        kMostAnswersAtOnce * parts_.config.max_message_bytes)) {
-  }
+                        kMaxAnswersAtOnce * parts_.config.max_message_bytes)) {}
   ~RunningDaemon() override {
     if (languages_) languages_->Stop();
     operations_.Stop();
@@ -72,12 +71,12 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
 
  private:
   // There is room in any case for so many of the longest answers.
-  static constexpr uint64_t kMostAnswersAtOnce = 16;
+  static constexpr uint64_t kMaxAnswersAtOnce = 16;
 
   enum class Wake { kNothing, kStop, kHelperDied };
   Wake WaitForWake(absl::Duration timeout);
   // Tells everything that waits by the wall clock that the clock was set.
-  void NoteClockSet();
+  void HandleClockSet();
   // Returns true when no run is left, and no command that ends by itself; false
   // when time is up or something happened.
   bool WaitUntilIdle(absl::Duration timeout);
@@ -113,7 +112,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   void RecordRefusedPolicy(const absl::Status& why) override;
   void FollowPolicy(bool changed) override;
   // Checks whether the policy reader and the spawners answer.
-  void LookAfterHelpers() override;
+  void WatchHelpers() override;
   // Another policy has come into force.
   void RenewPool();
 
@@ -141,8 +140,8 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   os::Fd clock_set_;
   bool stopping_ = false;
   Operations operations_;
-  std::unique_ptr<DaemonAudit> audit_;  // null when there is none
-  std::optional<DeniedCalls> denied_;   // with --trace-syscalls
+  std::unique_ptr<DaemonAudit> audit_;    // null when there is none
+  std::optional<RefusedCallLog> denied_;  // with --trace-syscalls
   std::optional<JailPool> pool_;
   std::optional<InstallRunner> install_runner_;
   std::optional<Libraries> libraries_;

@@ -55,7 +55,7 @@ class Supervisor {
     }
     absl::Duration backoff = options_.first_backoff;
     for (bool first = true;; first = false) {
-      TakePending();
+      HandlePending();
       if (stopping_) return 0;
       const MonotonicTime started = Monotonic::now();
       (*heartbeat)->Rest();
@@ -173,7 +173,7 @@ class Supervisor {
 
   // A pending signal from a terminal would be taken for one that the next child
   // has got, too.
-  void TakePending() {
+  void HandlePending() {
     for (int signal = 0; (signal = WaitUntil(Monotonic::now())) > 0;) {
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
     }

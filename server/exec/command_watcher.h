@@ -15,8 +15,8 @@ class CommandWatcher {
   virtual ~CommandWatcher() = default;
   // A command has ended. `owner` is that of its session; `language` is an id,
   // empty for a session without one.
-  virtual void NoteCommand(const Caller& owner, const std::string& language,
-                           const v1::ExecEnd& end) = 0;
+  virtual void RecordCommand(const Caller& owner, const std::string& language,
+                             const v1::ExecEnd& end) = 0;
 };
 
 }  // namespace sandglass::server

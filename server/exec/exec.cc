@@ -24,7 +24,7 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(30);
 // For a terminal it can't be told how many bytes wait in it, so this bounds
 // what is read at the end.
-constexpr uint64_t kMostInTerminal = uint64_t{1} << 20;
+constexpr uint64_t kMaxInTerminal = uint64_t{1} << 20;
 constexpr char kEndOfInput = 4;  // ^D
 
 }  // namespace
@@ -55,7 +55,7 @@ Exec::~Exec() {
 
 // ---- its process ----
 
-absl::Status Exec::Start(const TakeProcessNews& take) {
+absl::Status Exec::Start(const ProcessNewsHandler& take) {
   // ORDER: this comes before its process starts, whose first connection counts.
   before_ = host_->Facts();
   asked_ = Now();
@@ -73,7 +73,7 @@ absl::Status Exec::Start(const TakeProcessNews& take) {
   return absl::OkStatus();
 }
 
-void Exec::Take(ProcessNews& news) {
+void Exec::Handle(ProcessNews& news) {
   const auto self = shared_from_this();
   if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&news)) {
     Started(*spawned);
@@ -171,7 +171,7 @@ void Exec::FinishWhenAlone() {
     StopWatching(*source);
     // Other processes may still have its pipe open, but that doesn't keep the
     // command from ending.
-    source->left = plan_.on_terminal() ? kMostInTerminal
+    source->left = plan_.on_terminal() ? kMaxInTerminal
                                        : os::WaitingBytes(source->fd.get());
   }
   Drain();
@@ -195,7 +195,7 @@ void Exec::Drain() {
     source->left = 0;
   }
   for (Source* source : {&out_, &err_}) {
-    Tell(*source, source->redaction.Rest());
+    AppendOutput(*source, source->redaction.Rest());
   }
   Conclude();
 }
@@ -281,7 +281,7 @@ v1::ExecInfo Exec::Describe() {
   info.set_background(background_);
   info.set_pid(pid_);
   *info.mutable_start_time() = ToProto(start_time_);
-  info.set_last_sequence(output_.TellNext() - 1);
+  info.set_last_sequence(output_.SealNextSequence() - 1);
   info.set_first_sequence(output_.first_sequence());
   if (state_ == State::kEnded && status_.ok()) *info.mutable_end() = end_;
   info.set_attached(static_cast<uint32_t>(clients_.size()));
@@ -347,20 +347,20 @@ bool Exec::ReadOnce(Source& source) {
     source.fd.reset();
     return false;
   }
-  Tell(source, source.redaction.Take(*data));
+  AppendOutput(source, source.redaction.Feed(*data));
   CheckLimits();
   return true;
 }
 
-void Exec::Tell(const Source& source, std::string_view data) {
+void Exec::AppendOutput(const Source& source, std::string_view data) {
   if (data.empty()) return;
   if (around_.kept->full()) around_.keeper->MakeRoom();
   const absl::Duration since = std::max(RunTime(), absl::ZeroDuration());
   // Output that was held back comes together, and redaction marks may be longer
   // than what they replace.
-  for (const size_t most = output_.piece_bytes(); !data.empty();
-       data.remove_prefix(std::min(most, data.size()))) {
-    output_.Append(source.stream, data.substr(0, most), since, WantedFrom());
+  for (const size_t max = output_.piece_bytes(); !data.empty();
+       data.remove_prefix(std::min(max, data.size()))) {
+    output_.Append(source.stream, data.substr(0, max), since, WantedFrom());
   }
 }
 

@@ -99,10 +99,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
   v1::ExecInfo Describe();
 
   // Asks the host for its process. `take` is passed to the host.
-  absl::Status Start(const TakeProcessNews& take);
-  void Take(ProcessNews& news);
+  absl::Status Start(const ProcessNewsHandler& take);
+  void Handle(ProcessNews& news);
   // Others run beside it: changes of the session's counters may be theirs.
-  void NoteCompany() { had_company_ = true; }
+  void RecordCompany() { had_company_ = true; }
 
   void Attach(ExecClient* client);
   void Detach(ExecClient* client);
@@ -155,7 +155,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void ReadSome(Source& source);
   // Returns false when nothing is there now.
   bool ReadOnce(Source& source);
-  void Tell(const Source& source, std::string_view data);
+  void AppendOutput(const Source& source, std::string_view data);
   uint64_t written() const {
     return out_.redaction.taken_bytes() + err_.redaction.taken_bytes();
   }

@@ -18,8 +18,8 @@ namespace {
 
 // Bounds for the arguments that are shown, so that a list of many commands fits
 // into a message.
-constexpr size_t kMostShownArgs = 32;
-constexpr size_t kMostShownBytes = 1024;
+constexpr size_t kMaxShownArgs = 32;
+constexpr size_t kMaxShownBytes = 1024;
 constexpr absl::Duration kRetryAnswerAfter = absl::Seconds(1);
 
 }  // namespace
@@ -66,13 +66,13 @@ void KeepForShow(ExecPlan& plan) {
   std::string().swap(plan.stdin_data);
   std::vector<std::string>().swap(plan.process.env);
   std::vector<std::string>& argv = plan.process.argv;
-  if (argv.size() > kMostShownArgs) {
-    argv.resize(kMostShownArgs);
+  if (argv.size() > kMaxShownArgs) {
+    argv.resize(kMaxShownArgs);
     argv.emplace_back("…");
   }
   for (std::string& argument : argv) {
-    if (argument.size() <= kMostShownBytes) continue;
-    argument.resize(WholeCharacters(argument, kMostShownBytes));
+    if (argument.size() <= kMaxShownBytes) continue;
+    argument.resize(WholeCharacters(argument, kMaxShownBytes));
     argument += "…";
   }
 }

@@ -100,7 +100,7 @@ void Exec::AwaitDeath() {
 
 void Exec::InsistOnDeath() {
   kill_timer_ = 0;
-  const Death::Step step = death_->Look(Now());
+  const Death::Step step = death_->Check(Now());
   if (step == Death::Step::kGiveUp) {
     // If even killing doesn't end the processes, the whole jail is ended.
     host_->EndJail("a command's processes did not die after being killed");
@@ -124,7 +124,7 @@ void Exec::GiveUp() {
 
 void Exec::CheckLimits() {
   if (const auto kill =
-          limit_watch_.Look(Now(), GroupMeter(cpu_fd_), {}, written())) {
+          limit_watch_.Check(Now(), GroupMeter(cpu_fd_), {}, written())) {
     Kill(kill->reason, kill->measured);
   }
 }
@@ -156,7 +156,7 @@ void Exec::Fail(const absl::Status& status) {
       shared_from_this(), [self = shared_from_this()](const ExecSaved& saved) {
         if (!saved.recorded.ok()) self->status_ = saved.recorded;
         self->state_ = State::kFailed;
-        self->around_.keeper->NoteOver(*self);
+        self->around_.keeper->RecordOver(*self);
         self->use_.reset();
         self->Changed();
       });
@@ -193,7 +193,7 @@ void Exec::Publish(const ExecSaved& saved) {
   end_.set_trace_id(plan_.trace_id);
   status_ = saved.recorded;
   LogExecEnd(session().id(), plan_.exec_id, end_);
-  around_.keeper->NoteOver(*this);
+  around_.keeper->RecordOver(*this);
   // Whoever gets the answer may rely on the session being free again.
   use_.reset();
   Changed();

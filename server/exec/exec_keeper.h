@@ -28,7 +28,7 @@ class ExecKeeper {
   virtual void BeforeEnd(const std::shared_ptr<Exec>& exec,
                          std::function<void(const ExecSaved&)> done) = 0;
   // It has ended or could not be started.
-  virtual void NoteOver(Exec& exec) = 0;
+  virtual void RecordOver(Exec& exec) = 0;
 };
 
 }  // namespace sandglass::server

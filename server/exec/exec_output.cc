@@ -5,10 +5,10 @@
 namespace sandglass::server {
 namespace {
 
-constexpr size_t kMostPieces = 16 * 1024;
+constexpr size_t kMaxPieces = 16 * 1024;
 // So many dropped pieces' places are remembered, for clients that ask from
 // there on.
-constexpr size_t kMostDropped = 1024;
+constexpr size_t kMaxDropped = 1024;
 
 uint64_t& BytesOf(Stream stream, ExecOutput::Place& place) {
   return stream == Stream::kStdout ? place.stdout_bytes : place.stderr_bytes;
@@ -17,17 +17,17 @@ uint64_t& BytesOf(Stream stream, ExecOutput::Place& place) {
 }  // namespace
 
 size_t ExecOutput::piece_bytes() const {
-  return static_cast<size_t>(std::min<uint64_t>(limit_ / 2, kMostPieceBytes));
+  return static_cast<size_t>(std::min<uint64_t>(limit_ / 2, kMaxPieceBytes));
 }
 
 bool ExecOutput::full() const {
-  return bytes_ + piece_bytes() > limit_ || pieces_.size() >= kMostPieces ||
-         (bytes_ >= kLeastKept && kept_.full());
+  return bytes_ + piece_bytes() > limit_ || pieces_.size() >= kMaxPieces ||
+         (bytes_ >= kMinKept && kept_.full());
 }
 
 bool ExecOutput::OverLimit() const {
-  return bytes_ > limit_ || pieces_.size() > kMostPieces ||
-         (bytes_ > kLeastKept && kept_.full());
+  return bytes_ > limit_ || pieces_.size() > kMaxPieces ||
+         (bytes_ > kMinKept && kept_.full());
 }
 
 void ExecOutput::Append(Stream stream, std::string_view data,
@@ -56,7 +56,7 @@ bool ExecOutput::DropOldest() {
   if (pieces_.empty()) return false;
   const Piece& oldest = pieces_.front();
   dropped_.push_back({oldest.sequence, first_});
-  if (dropped_.size() > kMostDropped) dropped_.pop_front();
+  if (dropped_.size() > kMaxDropped) dropped_.pop_front();
   bytes_ -= oldest.data.size();
   kept_.Add(-static_cast<int64_t>(oldest.data.size()));
   BytesOf(oldest.stream, first_) += oldest.data.size();
@@ -65,10 +65,10 @@ bool ExecOutput::DropOldest() {
   return true;
 }
 
-std::string ExecOutput::Tail(size_t least) const {
+std::string ExecOutput::Tail(size_t min) const {
   std::string tail;
   for (auto piece = pieces_.rbegin();
-       piece != pieces_.rend() && tail.size() < least; ++piece) {
+       piece != pieces_.rend() && tail.size() < min; ++piece) {
     tail.insert(0, piece->data);
   }
   return tail;
@@ -82,7 +82,7 @@ const ExecOutput::Piece* ExecOutput::Find(uint64_t sequence) {
   return &piece;
 }
 
-uint64_t ExecOutput::TellNext() {
+uint64_t ExecOutput::SealNextSequence() {
   sealed_ = true;
   return next_sequence_;
 }

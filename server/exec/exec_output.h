@@ -17,12 +17,12 @@ namespace sandglass::server {
 // callers.
 class KeptBytes {
  public:
-  KeptBytes(uint64_t most, KeptBytes* all)
-      : most_(static_cast<int64_t>(most)), all_(all) {}
+  KeptBytes(uint64_t max, KeptBytes* all)
+      : max_(static_cast<int64_t>(max)), all_(all) {}
   // One caller's share of `all`, by the rule of Shares: it is full when only a
   // quarter of `all` is left and the caller holds more than what is left.
   explicit KeptBytes(KeptBytes* all)
-      : most_(all->most_), all_(all), is_share_(true) {}
+      : max_(all->max_), all_(all), is_share_(true) {}
   KeptBytes(const KeptBytes&) = delete;
   KeptBytes& operator=(const KeptBytes&) = delete;
   void Add(int64_t bytes) {
@@ -30,16 +30,16 @@ class KeptBytes {
     if (all_ != nullptr) all_->Add(bytes);
   }
   bool full() const {
-    if (bytes_ >= most_) return true;
+    if (bytes_ >= max_) return true;
     if (all_ == nullptr) return false;
     if (!is_share_) return all_->full();
-    const int64_t left = all_->most_ - all_->bytes_;
-    return left <= all_->most_ / 4 && bytes_ >= left;
+    const int64_t left = all_->max_ - all_->bytes_;
+    return left <= all_->max_ / 4 && bytes_ >= left;
   }
   int64_t bytes() const { return bytes_; }
 
  private:
-  const int64_t most_;
+  const int64_t max_;
   KeptBytes* const all_;
   const bool is_share_ = false;
   int64_t bytes_ = 0;
@@ -50,12 +50,12 @@ class KeptBytes {
 class ExecOutput {
  public:
   // A piece has at most this many bytes.
-  static constexpr size_t kMostPieceBytes = size_t{64} << 10;
+  static constexpr size_t kMaxPieceBytes = size_t{64} << 10;
   // So much of a command's output is kept, however little room there is
   // elsewhere.
-  static constexpr uint64_t kLeastKept = uint64_t{64} << 10;
+  static constexpr uint64_t kMinKept = uint64_t{64} << 10;
   // A lower limit is raised to this one; otherwise the pieces would be tiny.
-  static constexpr uint64_t kLeastLimit = uint64_t{8} << 10;
+  static constexpr uint64_t kMinLimit = uint64_t{8} << 10;
 
   struct Piece {
     uint64_t sequence;
@@ -77,7 +77,7 @@ class ExecOutput {
   // Keeps the last `limit` bytes, or somewhat less, as long as `kept` isn't
   // full. `kept` must outlive this object.
   ExecOutput(uint64_t limit, KeptBytes& kept)
-      : limit_(std::max(limit, kLeastLimit)), kept_(kept) {}
+      : limit_(std::max(limit, kMinLimit)), kept_(kept) {}
   ~ExecOutput() { kept_.Add(-static_cast<int64_t>(bytes_)); }
   ExecOutput(const ExecOutput&) = delete;
   ExecOutput& operator=(const ExecOutput&) = delete;
@@ -96,9 +96,9 @@ class ExecOutput {
   // Drops the oldest piece; returns false when there is none.
   bool DropOldest();
 
-  // Returns what was written last to both streams: `least` bytes or up to one
+  // Returns what was written last to both streams: `min` bytes or up to one
   // piece more, or everything that is kept.
-  std::string Tail(size_t least) const;
+  std::string Tail(size_t min) const;
   // Returns the first piece with a number of at least `sequence`, or null.
   // Nothing is added to that piece any more. The pointer is valid until the
   // next change.
@@ -114,7 +114,7 @@ class ExecOutput {
   uint64_t next_sequence() const { return next_sequence_; }
   // The same, for a number that somebody is told: nothing is added to the last
   // piece any more.
-  uint64_t TellNext();
+  uint64_t SealNextSequence();
   const Place& written() const { return written_; }
   uint64_t total_bytes() const {
     return written_.stdout_bytes + written_.stderr_bytes;

@@ -23,7 +23,7 @@
 namespace sandglass::server {
 namespace {
 
-constexpr uint32_t kMostCells = 65535;  // of a terminal, in each direction
+constexpr uint32_t kMaxCells = 65535;  // of a terminal, in each direction
 constexpr uint16_t kDefaultRows = 24;
 constexpr uint16_t kDefaultColumns = 80;
 
@@ -210,14 +210,14 @@ policy::Limits ExecLimits(const PolicySet& policy, const SessionSpec& session,
   return limits;
 }
 
-void TakeTerminal(const v1::ExecSpec& spec, sandbox::ProcessSpec& process,
-                  Violations& violations) {
+void AcquireTerminal(const v1::ExecSpec& spec, sandbox::ProcessSpec& process,
+                     Violations& violations) {
   const v1::TerminalSize& size = spec.terminal();
-  if (size.rows() > kMostCells || size.columns() > kMostCells) {
+  if (size.rows() > kMaxCells || size.columns() > kMaxCells) {
     violations.push_back(
         {"terminal",
          absl::StrCat("has ", size.rows(), " rows and ", size.columns(),
-                      " columns; at most ", kMostCells, " are possible")});
+                      " columns; at most ", kMaxCells, " are possible")});
     return;
   }
   process.stdio = sandbox::ProcessSpec::Stdio::kTerminal;
@@ -243,7 +243,7 @@ absl::StatusOr<ExecPlan> CheckExecSpec(const PolicySet& policy,
   if (spec.merged_output()) {
     process.stdio = sandbox::ProcessSpec::Stdio::kMergedPipes;
   }
-  if (spec.has_terminal()) TakeTerminal(spec, process, violations);
+  if (spec.has_terminal()) AcquireTerminal(spec, process, violations);
   if (spec.stdin().size() > kMaxStdinBytes) {
     violations.push_back(
         {"stdin", TooLarge(spec.stdin().size(), kMaxStdinBytes)});
@@ -285,7 +285,7 @@ absl::StatusOr<TerminalRoom> CheckTerminalSize(const v1::TerminalSize& size,
   *spec.mutable_terminal() = size;
   sandbox::ProcessSpec process;
   Violations violations;
-  TakeTerminal(spec, process, violations);
+  AcquireTerminal(spec, process, violations);
   if (violations.empty()) return TerminalRoom{process.rows, process.columns};
   violations.front().field = field;
   return InvalidRequest(violations);
@@ -293,13 +293,13 @@ absl::StatusOr<TerminalRoom> CheckTerminalSize(const v1::TerminalSize& size,
 
 absl::StatusOr<absl::Duration> CheckWait(const google::protobuf::Duration& wait,
                                          const std::string& field,
-                                         absl::Duration most) {
+                                         absl::Duration max) {
   Violations violations;
   const std::optional<absl::Duration> time = TimeWish(wait, field, violations);
-  if (time.has_value() && *time > most) {
+  if (time.has_value() && *time > max) {
     violations.push_back({field, absl::StrCat(absl::FormatDuration(*time),
                                               " is above the most, ",
-                                              absl::FormatDuration(most))});
+                                              absl::FormatDuration(max))});
   }
   if (!violations.empty()) return InvalidRequest(violations);
   return *time;

@@ -71,10 +71,10 @@ struct TerminalRoom {
 absl::StatusOr<TerminalRoom> CheckTerminalSize(const v1::TerminalSize& size,
                                                const std::string& field);
 
-// Returns a wait of zero to `most`; otherwise INVALID_ARGUMENT, naming `field`.
+// Returns a wait of zero to `max`; otherwise INVALID_ARGUMENT, naming `field`.
 absl::StatusOr<absl::Duration> CheckWait(const google::protobuf::Duration& wait,
                                          const std::string& field,
-                                         absl::Duration most);
+                                         absl::Duration max);
 
 }  // namespace sandglass::server
 

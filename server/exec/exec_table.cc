@@ -16,9 +16,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr uint32_t kMostRunning = 32;  // of one session
+constexpr uint32_t kMaxRunning = 32;  // of one session
 // Ended ones of a session that are still known.
-constexpr size_t kMostEnded = 64;
+constexpr size_t kMaxEnded = 64;
 // Bound for the output that is kept of all sessions; exec_table_room.cc has
 // that of one session.
 constexpr uint64_t kAllBytes = uint64_t{512} << 20;
@@ -58,10 +58,11 @@ class ExecTable::Keeper final : public ExecKeeper {
         record_(std::move(record)) {}
 
   void MakeRoom() override { table_.MakeRoom(commands_); }
-  void BeforeEnd(const std::shared_ptr<Exec>& exec, TakeSaved done) override {
+  void BeforeEnd(const std::shared_ptr<Exec>& exec,
+                 SavedHandler done) override {
     table_.BeforeEnd(session_id_, exec, record_, std::move(done));
   }
-  void NoteOver(Exec& exec) override { table_.NoteOver(session_id_, exec); }
+  void RecordOver(Exec& exec) override { table_.RecordOver(session_id_, exec); }
 
  private:
   ExecTable& table_;
@@ -91,7 +92,7 @@ absl::StatusOr<std::shared_ptr<Session>> ExecTable::Find(
 }
 
 void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
-                        const std::string& prefix, TakeReady then) {
+                        const std::string& prefix, ReadyHandler then) {
   const auto answer = [&](const absl::Status& status) {
     loop_.Post([then, status] { then(status); });
   };
@@ -143,7 +144,7 @@ absl::Status ExecTable::MayStart(const Session& session,
 }
 
 void ExecTable::GetJail(const std::shared_ptr<Ready>& ready,
-                        const TakeReady& then) {
+                        const ReadyHandler& then) {
   Session& session = ready->use.session();
   CancelToken cancel;
   absl::Status attached = session.host().processes()->Attach(cancel);
@@ -181,8 +182,9 @@ absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
   if (found != sessions_.end()) return &found->second;
   const absl::Status noted = session->AtEnd(
       [this, session_id = session->id()](policy::KillReason reason) {
-        loop_.Post(
-            [this, session_id, reason] { NoteSessionEnd(session_id, reason); });
+        loop_.Post([this, session_id, reason] {
+          RecordSessionEnd(session_id, reason);
+        });
       });
   if (!noted.ok()) return noted;
   Commands& commands =
@@ -224,7 +226,7 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
 
 absl::Status ExecTable::CheckRoom(const Caller& owner, const Commands& commands,
                                   const ExecPlan& plan) {
-  if (commands.running >= kMostRunning) {
+  if (commands.running >= kMaxRunning) {
     return TooManyExecs(
         absl::StrCat(commands.running, " commands run in the session"),
         kRetryExecAfter);
@@ -252,7 +254,7 @@ absl::Status ExecTable::AskForStart(const std::string& session_id, Exec& exec) {
   return exec.Start([this, session_id,
                      number = exec.number()](ProcessNews news) {
     loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
-      TakeNews(session_id, number, news);
+      HandleNews(session_id, number, news);
     });
   });
 }
@@ -261,19 +263,19 @@ void ExecTable::Enter(const std::string& session_id, Commands& commands,
                       const std::shared_ptr<Exec>& exec) {
   for (const auto& [other_number, other] : commands.by_number) {
     if (other->over()) continue;
-    other->NoteCompany();
-    exec->NoteCompany();
+    other->RecordCompany();
+    exec->RecordCompany();
   }
   commands.by_number[exec->number()] = exec;
   commands.by_id[exec->plan().exec_id] = exec->number();
   ++running_;
-  running_shares_.Take(exec->session().caller().name);
+  running_shares_.Acquire(exec->session().caller().name);
   if (IsFinite(*exec)) ++finite_;
   // This is done each time, since it may be another jail than the last
   // command's.
   WatchJail(session_id, commands);
   if (commands.running++ == 0) {
-    LookAtUnchargedIn(absl::ZeroDuration(), session_id, commands);
+    CheckUnchargedIn(absl::ZeroDuration(), session_id, commands);
   }
 }
 
@@ -308,7 +310,7 @@ void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
           found->second.news.valid()) {
         return;
       }
-      found->second.host->TakeNews();
+      found->second.host->DeliverNews();
       WatchJail(session_id, found->second);
     });
     return;
@@ -317,7 +319,7 @@ void ExecTable::WatchJail(const std::string& session_id, Commands& commands) {
                                [this, session_id](uint32_t events) {
                                  const auto found = sessions_.find(session_id);
                                  if (found == sessions_.end()) return;
-                                 found->second.host->TakeNews();
+                                 found->second.host->DeliverNews();
                                  // The jail is dead; everything it had to
                                  // report has been reported.
                                  if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
@@ -331,14 +333,14 @@ void ExecTable::ForgetJail(Commands& commands) {
   commands.news.reset();
 }
 
-void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
-                         ProcessNews& news) {
+void ExecTable::HandleNews(const std::string& session_id, uint64_t number,
+                           ProcessNews& news) {
   const auto found = sessions_.find(session_id);
   if (found != sessions_.end()) {
     const auto exec = found->second.by_number.find(number);
     if (exec != found->second.by_number.end()) {
       const std::shared_ptr<Exec> taker = exec->second;
-      return taker->Take(news);
+      return taker->Handle(news);
     }
   }
   // The news came too late.
@@ -351,7 +353,7 @@ void ExecTable::TakeNews(const std::string& session_id, uint64_t number,
 void ExecTable::BeforeEnd(const std::string& session_id,
                           const std::shared_ptr<Exec>& exec,
                           const std::shared_ptr<ExecRecord>& record,
-                          TakeSaved done) {
+                          SavedHandler done) {
   const bool save = exec->session().durable() && exec->status().ok();
   if (!save && record == nullptr) return done({});
   // A line alone has a key of its own, so that calls that wait on the session's
@@ -372,9 +374,9 @@ void ExecTable::BeforeEnd(const std::string& session_id,
       });
 }
 
-void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
+void ExecTable::RecordOver(const std::string& session_id, Exec& exec) {
   --running_;
-  running_shares_.Give(exec.session().caller().name);
+  running_shares_.Release(exec.session().caller().name);
   if (IsFinite(exec)) --finite_;
   Commands& commands = sessions_.at(session_id);
   if (exec.state() == Exec::State::kFailed) {
@@ -385,12 +387,12 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
     if (parts_.watcher != nullptr) {
       const Session& session = exec.session();
       const policy::Language* language = session.spec().language;
-      parts_.watcher->NoteCommand(session.caller(),
-                                  language != nullptr ? language->id : "",
-                                  exec.end());
+      parts_.watcher->RecordCommand(session.caller(),
+                                    language != nullptr ? language->id : "",
+                                    exec.end());
     }
   }
-  if (commands.ended.size() > kMostEnded) DropOldestEnded(commands);
+  if (commands.ended.size() > kMaxEnded) DropOldestEnded(commands);
   if (--commands.running > 0) return;
   ForgetJail(commands);
   loop_.Cancel(std::exchange(commands.uncharged_timer, 0));
@@ -398,8 +400,8 @@ void ExecTable::NoteOver(const std::string& session_id, Exec& exec) {
   if (commands.session_over) sessions_.erase(session_id);
 }
 
-void ExecTable::NoteSessionEnd(const std::string& session_id,
-                               policy::KillReason reason) {
+void ExecTable::RecordSessionEnd(const std::string& session_id,
+                                 policy::KillReason reason) {
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end()) return;
   KillThose(session_id, reason, 0);

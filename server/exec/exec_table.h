@@ -63,7 +63,7 @@ class ExecTable {
 
   // The methods from here on may be called on any thread.
 
-  using TakeSaved = std::function<void(const ExecSaved&)>;
+  using SavedHandler = std::function<void(const ExecSaved&)>;
   // A command that is ready to be started: its session is awake, in use and has
   // a jail.
   struct Ready {
@@ -71,12 +71,12 @@ class ExecTable {
     SessionUse use;
     std::shared_ptr<ExecRecord> record;  // null without an audit log
   };
-  using TakeReady = std::function<void(absl::StatusOr<Ready>)>;
+  using ReadyHandler = std::function<void(absl::StatusOr<Ready>)>;
   // Checks a command and gets everything ready for it; then `then` is called on
   // the loop's thread. Never blocks. Fields that errors name begin with
   // `prefix`.
   void Prepare(const Caller& caller, const v1::ExecSpec& spec,
-               const std::string& prefix, TakeReady then);
+               const std::string& prefix, ReadyHandler then);
   // Finds a session that lives.
   absl::StatusOr<std::shared_ptr<Session>> Find(const Caller& caller,
                                                 const std::string& session_id);
@@ -138,7 +138,7 @@ class ExecTable {
   // Checks whether the session's profile and the audit log allow a start. A
   // command that the profile forbids is put on record.
   absl::Status MayStart(const Session& session, const ExecRecord* record) const;
-  void GetJail(const std::shared_ptr<Ready>& ready, const TakeReady& then);
+  void GetJail(const std::shared_ptr<Ready>& ready, const ReadyHandler& then);
   absl::StatusOr<Commands*> CommandsOf(const std::shared_ptr<Session>& session);
   ExecSurroundings SurroundingsOf(const std::string& session_id,
                                   Commands& commands,
@@ -152,26 +152,27 @@ class ExecTable {
   void Enter(const std::string& session_id, Commands& commands,
              const std::shared_ptr<Exec>& exec);
   std::string NewId(const Commands& commands) const;
-  void TakeNews(const std::string& session_id, uint64_t number,
-                ProcessNews& news);
+  void HandleNews(const std::string& session_id, uint64_t number,
+                  ProcessNews& news);
   void WatchJail(const std::string& session_id, Commands& commands);
   void ForgetJail(Commands& commands);
   void BeforeEnd(const std::string& session_id,
                  const std::shared_ptr<Exec>& exec,
-                 const std::shared_ptr<ExecRecord>& record, TakeSaved done);
-  void NoteOver(const std::string& session_id, Exec& exec);
-  void NoteSessionEnd(const std::string& session_id, policy::KillReason reason);
+                 const std::shared_ptr<ExecRecord>& record, SavedHandler done);
+  void RecordOver(const std::string& session_id, Exec& exec);
+  void RecordSessionEnd(const std::string& session_id,
+                        policy::KillReason reason);
   void MakeRoom(Commands& commands);
   static void DropOldestEnded(Commands& commands);
   std::shared_ptr<Owner> OwnerOf(const Caller& caller);
   // After `wait`, measures what the session's processes hold of memory that is
   // charged to nobody. Another thread does it, because a long list takes long
   // to read.
-  void LookAtUnchargedIn(absl::Duration wait, const std::string& session_id,
-                         Commands& commands);
-  void NoteUncharged(const std::string& session_id,
-                     const policy::UnchargedMemory& memory,
-                     absl::Duration took);
+  void CheckUnchargedIn(absl::Duration wait, const std::string& session_id,
+                        Commands& commands);
+  void RecordUncharged(const std::string& session_id,
+                       const policy::UnchargedMemory& memory,
+                       absl::Duration took);
   void KillThose(const std::string& session_id, policy::KillReason reason,
                  uint64_t measured);
 

@@ -22,9 +22,9 @@ std::shared_ptr<Session> RunningSession(const auto& execs) {
 
 }  // namespace
 
-void ExecTable::LookAtUnchargedIn(absl::Duration wait,
-                                  const std::string& session_id,
-                                  Commands& commands) {
+void ExecTable::CheckUnchargedIn(absl::Duration wait,
+                                 const std::string& session_id,
+                                 Commands& commands) {
   commands.uncharged_timer =
       loop_.CallAt(After(Now(), std::max(wait, kUnchargedInterval)),
                    [this, session_id, &commands] {
@@ -39,15 +39,15 @@ void ExecTable::LookAtUnchargedIn(absl::Duration wait,
                            session->host().processes()->ReadUncharged();
                        const absl::Duration took = Between(began, Now());
                        loop_.Post([this, session_id, memory, took] {
-                         NoteUncharged(session_id, memory, took);
+                         RecordUncharged(session_id, memory, took);
                        });
                      });
                    });
 }
 
-void ExecTable::NoteUncharged(const std::string& session_id,
-                              const policy::UnchargedMemory& memory,
-                              absl::Duration took) {
+void ExecTable::RecordUncharged(const std::string& session_id,
+                                const policy::UnchargedMemory& memory,
+                                absl::Duration took) {
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end() || found->second.running == 0) return;
   // Another measurement has begun since.
@@ -55,7 +55,7 @@ void ExecTable::NoteUncharged(const std::string& session_id,
   if (const auto excess = policy::FindExcess(memory); excess.has_value()) {
     KillThose(session_id, excess->reason, excess->bytes);
   }
-  LookAtUnchargedIn(kUnchargedShare * took, session_id, found->second);
+  CheckUnchargedIn(kUnchargedShare * took, session_id, found->second);
 }
 
 }  // namespace sandglass::server

@@ -19,16 +19,16 @@ using sandbox::FileAgent;
 using sandbox::FileCode;
 using Work = FileSession::Work;
 
-constexpr int kMostInBatch = 1000;
+constexpr int kMaxInBatch = 1000;
 constexpr int kDefaultPage = 1000;
-constexpr int kMostInPage = 10'000;
+constexpr int kMaxInPage = 10'000;
 constexpr uint32_t kDefaultMatches = 1000;
-constexpr uint32_t kMostMatches = 10'000;
-constexpr uint32_t kMostContext = 100;
-constexpr int kMostIncludes = 64;
-constexpr uint32_t kMostMode = 07777;
+constexpr uint32_t kMaxMatches = 10'000;
+constexpr uint32_t kMaxContext = 100;
+constexpr int kMaxIncludes = 64;
+constexpr uint32_t kMaxMode = 07777;
 constexpr uint32_t kDirectoryMode = 0755;
-constexpr size_t kMostPatternBytes = 4096;
+constexpr size_t kMaxPatternBytes = 4096;
 // The bytes that surround an entry in its list.
 constexpr uint64_t kEntryBytes = 8;
 
@@ -37,30 +37,31 @@ absl::Status Invalid(const std::string& field, const std::string& why) {
 }
 
 absl::Status CheckMode(const std::string& field, uint32_t mode) {
-  if (mode <= kMostMode) return absl::OkStatus();
+  if (mode <= kMaxMode) return absl::OkStatus();
   return Invalid(field, "must be permission bits, at most 07777");
 }
 
 absl::StatusOr<uint32_t> MatchesOf(uint32_t wanted) {
-  if (wanted > kMostMatches) {
+  if (wanted > kMaxMatches) {
     return Invalid("max_matches",
-                   absl::StrCat("must be at most ", kMostMatches));
+                   absl::StrCat("must be at most ", kMaxMatches));
   }
   return wanted == 0 ? kDefaultMatches : wanted;
 }
 
 absl::Status CheckPattern(const std::string& field, const std::string& text) {
-  if (!text.empty() && text.size() <= kMostPatternBytes) {
+  if (!text.empty() && text.size() <= kMaxPatternBytes) {
     return absl::OkStatus();
   }
   return Invalid(field,
-                 absl::StrCat("must have 1 to ", kMostPatternBytes, " bytes"));
+                 absl::StrCat("must have 1 to ", kMaxPatternBytes, " bytes"));
 }
 
 // Records the result of one item of a batch: usually as the item's own error;
 // as the error of the whole call when it makes no sense to go on.
 template <typename Result>
-absl::Status Note(FileSession& files, sandbox::FileResult result, Result& out) {
+absl::Status RecordResult(FileSession& files, sandbox::FileResult result,
+                          Result& out) {
   if (result.ok()) return absl::OkStatus();
   absl::Status error = files.Check(result, out.path(), Work::kLong);
   const bool of_all = result.code == FileCode::kCancelled ||
@@ -74,7 +75,7 @@ absl::Status Note(FileSession& files, sandbox::FileResult result, Result& out) {
 }
 
 template <typename Result>
-void NoteInvalid(const absl::Status& error, Result& out) {
+void RecordInvalid(const absl::Status& error, Result& out) {
   out.set_error(v1::FILE_ERROR_CODE_INVALID_PATH);
   out.set_message(std::string(error.message()));
 }
@@ -129,8 +130,8 @@ absl::StatusOr<sandbox::WriteOptions> WriteOptionsOf(
 
 absl::StatusOr<v1::UploadFilesResponse> Handle(
     FileSession& files, const v1::UploadFilesRequest& request) {
-  if (request.files_size() > kMostInBatch) {
-    return Invalid("files", absl::StrCat("has more than ", kMostInBatch));
+  if (request.files_size() > kMaxInBatch) {
+    return Invalid("files", absl::StrCat("has more than ", kMaxInBatch));
   }
   v1::UploadFilesResponse response;
   for (const v1::FileUpload& file : request.files()) {
@@ -138,7 +139,7 @@ absl::StatusOr<v1::UploadFilesResponse> Handle(
     out.set_path(file.path());
     const absl::StatusOr<std::string> path = AgentPath(file.path());
     if (!path.ok()) {
-      NoteInvalid(path.status(), out);
+      RecordInvalid(path.status(), out);
       continue;
     }
     sandbox::WriteOptions options;
@@ -152,7 +153,8 @@ absl::StatusOr<v1::UploadFilesResponse> Handle(
     }
     sandbox::FileAnswer<sandbox::FileFacts> written = files.agent().Write(
         *path, file.content(), options, files.Limits(Work::kLong));
-    if (absl::Status noted = Note(files, written.result, out); !noted.ok()) {
+    if (absl::Status noted = RecordResult(files, written.result, out);
+        !noted.ok()) {
       return noted;
     }
     if (written.ok()) {
@@ -164,8 +166,8 @@ absl::StatusOr<v1::UploadFilesResponse> Handle(
 
 absl::StatusOr<v1::DownloadFilesResponse> Handle(
     FileSession& files, const v1::DownloadFilesRequest& request) {
-  if (request.paths_size() > kMostInBatch) {
-    return Invalid("paths", absl::StrCat("has more than ", kMostInBatch));
+  if (request.paths_size() > kMaxInBatch) {
+    return Invalid("paths", absl::StrCat("has more than ", kMaxInBatch));
   }
   v1::DownloadFilesResponse response;
   uint64_t room = kMaxCollectedBytes;
@@ -174,7 +176,7 @@ absl::StatusOr<v1::DownloadFilesResponse> Handle(
     out.set_path(wanted);
     const absl::StatusOr<std::string> path = AgentPath(wanted);
     if (!path.ok()) {
-      NoteInvalid(path.status(), out);
+      RecordInvalid(path.status(), out);
       continue;
     }
     sandbox::FileAnswer<sandbox::OpenedFile> opened =
@@ -185,7 +187,7 @@ absl::StatusOr<v1::DownloadFilesResponse> Handle(
       result = ReadWhole(opened.value, room, *out.mutable_content());
       room -= out.content().size();
     }
-    if (absl::Status noted = Note(files, result, out); !noted.ok()) {
+    if (absl::Status noted = RecordResult(files, result, out); !noted.ok()) {
       return noted;
     }
   }
@@ -197,18 +199,17 @@ absl::StatusOr<v1::ListDirectoryResponse> Handle(
   const absl::StatusOr<std::string> path =
       AgentPath(request.path(), EmptyPath::kWorkspace);
   if (!path.ok()) return path.status();
-  if (request.page_size() < 0 || request.page_size() > kMostInPage) {
-    return Invalid("page_size", absl::StrCat("must be 0 to ", kMostInPage));
+  if (request.page_size() < 0 || request.page_size() > kMaxInPage) {
+    return Invalid("page_size", absl::StrCat("must be 0 to ", kMaxInPage));
   }
   constexpr size_t kLongestName = 255;
   if (request.page_token().size() > kLongestName) {
     return Invalid("page_token", "is none of this server's");
   }
-  const int most =
-      request.page_size() == 0 ? kDefaultPage : request.page_size();
-  const sandbox::FileAnswer<sandbox::FileList> list = files.agent().List(
-      *path, request.page_token(), static_cast<uint32_t>(most),
-      files.Limits(Work::kLong));
+  const int max = request.page_size() == 0 ? kDefaultPage : request.page_size();
+  const sandbox::FileAnswer<sandbox::FileList> list =
+      files.agent().List(*path, request.page_token(),
+                         static_cast<uint32_t>(max), files.Limits(Work::kLong));
   if (absl::Status done = files.Check(list.result, *path, Work::kLong);
       !done.ok()) {
     return done;
@@ -220,7 +221,7 @@ absl::StatusOr<v1::ListDirectoryResponse> Handle(
   for (const sandbox::FileFacts& facts : list.value.entries) {
     v1::FileInfo info = ToProto(facts);
     bytes += info.ByteSizeLong() + kEntryBytes;
-    if (bytes > kMostListedBytes) {
+    if (bytes > kMaxListedBytes) {
       more = true;
       break;
     }
@@ -309,8 +310,8 @@ absl::StatusOr<v1::GlobFilesResponse> Handle(
   const absl::StatusOr<std::string> path =
       AgentPath(request.path(), EmptyPath::kWorkspace);
   if (!path.ok()) return path.status();
-  const absl::StatusOr<uint32_t> most = MatchesOf(request.max_matches());
-  if (!most.ok()) return most.status();
+  const absl::StatusOr<uint32_t> max = MatchesOf(request.max_matches());
+  if (!max.ok()) return max.status();
   if (absl::Status pattern = CheckPattern("pattern", request.pattern());
       !pattern.ok()) {
     return pattern;
@@ -318,7 +319,7 @@ absl::StatusOr<v1::GlobFilesResponse> Handle(
   sandbox::GlobOptions options;
   options.files_only = !request.directories();
   options.hidden = request.hidden();
-  options.max_matches = *most;
+  options.max_matches = *max;
   const sandbox::FileAnswer<sandbox::FileList> found = files.agent().Glob(
       *path, request.pattern(), options, files.Limits(Work::kLong));
   if (absl::Status done = files.Check(found.result, *path, Work::kLong);
@@ -331,7 +332,7 @@ absl::StatusOr<v1::GlobFilesResponse> Handle(
   for (const sandbox::FileFacts& facts : found.value.entries) {
     v1::FileInfo info = ToProto(facts);
     bytes += info.ByteSizeLong() + kEntryBytes;
-    if (bytes > kMostListedBytes) {
+    if (bytes > kMaxListedBytes) {
       response.set_truncated(true);
       break;
     }
@@ -344,20 +345,20 @@ namespace {
 
 absl::StatusOr<sandbox::GrepOptions> GrepOptionsOf(
     const v1::GrepFilesRequest& request) {
-  const absl::StatusOr<uint32_t> most = MatchesOf(request.max_matches());
-  if (!most.ok()) return most.status();
+  const absl::StatusOr<uint32_t> max = MatchesOf(request.max_matches());
+  if (!max.ok()) return max.status();
   if (absl::Status pattern = CheckPattern("pattern", request.pattern());
       !pattern.ok()) {
     return pattern;
   }
   if (std::max(request.context_before(), request.context_after()) >
-      kMostContext) {
+      kMaxContext) {
     return Invalid("context_before", absl::StrCat("and context_after must be "
                                                   "at most ",
-                                                  kMostContext));
+                                                  kMaxContext));
   }
-  if (request.include_size() > kMostIncludes) {
-    return Invalid("include", absl::StrCat("has more than ", kMostIncludes));
+  if (request.include_size() > kMaxIncludes) {
+    return Invalid("include", absl::StrCat("has more than ", kMaxIncludes));
   }
   sandbox::GrepOptions options;
   options.regex = request.regex();
@@ -372,7 +373,7 @@ absl::StatusOr<sandbox::GrepOptions> GrepOptionsOf(
   options.hidden = request.hidden();
   options.context_before = request.context_before();
   options.context_after = request.context_after();
-  options.max_matches = *most;
+  options.max_matches = *max;
   return options;
 }
 
@@ -402,7 +403,7 @@ absl::StatusOr<v1::GrepFilesResponse> Handle(
     out.set_text(AsUtf8(line.text));
     out.set_cut(line.cut);
     bytes += out.ByteSizeLong() + kEntryBytes;
-    if (bytes > kMostListedBytes) {
+    if (bytes > kMaxListedBytes) {
       response.set_truncated(true);
       break;
     }
@@ -418,10 +419,10 @@ absl::StatusOr<v1::EditFileResponse> Handle(
   if (!path.ok()) return path.status();
   if (request.old_text().empty()) return Invalid("old_text", "is empty");
   // Both texts go to the jail in one message.
-  constexpr size_t kMostTexts = size_t{192} << 10;
-  if (request.old_text().size() + request.new_text().size() > kMostTexts) {
+  constexpr size_t kMaxTexts = size_t{192} << 10;
+  if (request.old_text().size() + request.new_text().size() > kMaxTexts) {
     return Invalid("new_text", absl::StrCat("and old_text have more than ",
-                                            kMostTexts, " bytes"));
+                                            kMaxTexts, " bytes"));
   }
   const sandbox::FileAnswer<uint64_t> edited =
       files.agent().Edit(*path, request.old_text(), request.new_text(),

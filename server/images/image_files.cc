@@ -33,8 +33,8 @@ std::string ImageState(const std::string& root) {
     sources.push_back(absl::StrCat(path, "/**"));
   }
   if (!root.empty()) sources.push_back(root + kImageRecord);
-  constexpr size_t kMostFiles = 100'000;
-  return StateOf(sources, kMostFiles).value_or("");
+  constexpr size_t kMaxFiles = 100'000;
+  return StateOf(sources, kMaxFiles).value_or("");
 }
 
 ImageStates AllImageStates(const std::vector<policy::Image>& images) {

@@ -21,8 +21,8 @@ namespace {
 
 // The bound for a language's "reads"; more files would cost each run
 // milliseconds.
-constexpr size_t kMostFiles = 2000;
-constexpr int kMostLevels = 32;
+constexpr size_t kMaxFiles = 2000;
+constexpr int kMaxLevels = 32;
 
 // Contains the ctime because, unlike mtime, nobody can set it back.
 std::string Stamp(const struct stat& info) {
@@ -38,12 +38,12 @@ std::string StampOf(const std::string& path) {
 
 class Walk {
  public:
-  explicit Walk(size_t most) : most_(most) {}
+  explicit Walk(size_t max) : max_(max) {}
 
   // Returns false when there is too much to look at. `levels` says how deep to
   // go.
-  bool Look(const std::string& path, int levels) {
-    if (++seen_ > most_) return false;
+  bool Visit(const std::string& path, int levels) {
+    if (++seen_ > max_) return false;
     struct stat info = {};
     digest_.Add(path);
     if (::lstat(path.c_str(), &info) != 0) {
@@ -74,15 +74,15 @@ class Walk {
     while (const dirent* entry = ::readdir(directory.get())) {
       const std::string name = entry->d_name;
       if (name != "." && name != "..") names.push_back(name);
-      if (names.size() > most_) return false;
+      if (names.size() > max_) return false;
     }
     std::sort(names.begin(), names.end());
     return std::all_of(names.begin(), names.end(), [&](const auto& name) {
-      return Look(absl::StrCat(path, "/", name), levels);
+      return Visit(absl::StrCat(path, "/", name), levels);
     });
   }
 
-  const size_t most_;
+  const size_t max_;
   size_t seen_ = 0;
   Digest digest_;
 };
@@ -90,12 +90,12 @@ class Walk {
 }  // namespace
 
 std::optional<std::string> StateOf(const std::vector<std::string>& paths,
-                                   size_t most) {
-  Walk walk(most);
+                                   size_t max) {
+  Walk walk(max);
   for (const std::string& path : paths) {
     const bool deep = absl::EndsWith(path, "/**");
     const std::string start(absl::StripSuffix(path, "/**"));
-    if (!walk.Look(start, deep ? kMostLevels : 1)) return std::nullopt;
+    if (!walk.Visit(start, deep ? kMaxLevels : 1)) return std::nullopt;
   }
   return walk.Hex();
 }
@@ -142,7 +142,7 @@ std::optional<std::string> Toolchain::Identity(
   }
   std::vector<std::string> below;
   for (const std::string& path : reads) below.push_back(root_ + path);
-  const std::optional<std::string> state = StateOf(below, kMostFiles);
+  const std::optional<std::string> state = StateOf(below, kMaxFiles);
   if (!state) return std::nullopt;
   digest.Add(*state);
   return digest.Hex();

@@ -20,9 +20,9 @@ struct PackageDatabase {
 // Describes the state of files by name, kind, size, times, inode and, for
 // links, target. For each path it looks at the path itself; for a directory
 // also at what is directly in it; for a path that ends in "/**" at everything
-// below. Empty when there are more than `most` files.
+// below. Empty when there are more than `max` files.
 std::optional<std::string> StateOf(const std::vector<std::string>& paths,
-                                   size_t most);
+                                   size_t max);
 
 // Identifies the compilers that would be run now. Thread-safe.
 class Toolchain {

@@ -4,7 +4,7 @@
 
 namespace sandglass::server {
 
-Death::Step Death::Look(Instant now) {
+Death::Step Death::Check(Instant now) {
   if (now < next_) return Step::kWait;
   const Instant give_up = After(killed_, kDeathTimeout);
   next_ = std::min(After(now, kKillEvery), give_up);

@@ -27,7 +27,7 @@ class Death {
   // When something is to be done next.
   Instant next() const { return next_; }
   // Returns what is to be done now, as long as something is alive.
-  Step Look(Instant now);
+  Step Check(Instant now);
 
  private:
   const Instant killed_;

@@ -10,12 +10,12 @@ namespace sandglass::server {
 
 namespace {
 
-constexpr size_t kMostDigits = 3;
+constexpr size_t kMaxDigits = 3;
 constexpr int kHighestCode = 255;
 
 }  // namespace
 
-std::string_view EndNote::Take(std::string_view data) {
+std::string_view EndMarker::Feed(std::string_view data) {
   if (word_.empty() || exit_code_ ||
       (kept_.empty() && data.find(word_.front()) == std::string_view::npos)) {
     return data;
@@ -41,12 +41,12 @@ std::string_view EndNote::Take(std::string_view data) {
   return text_;
 }
 
-std::string_view EndNote::Rest() {
+std::string_view EndMarker::Rest() {
   text_ = std::exchange(kept_, {});
   return text_;
 }
 
-EndNote::Match EndNote::MatchAt(std::string_view text, size_t& size) {
+EndMarker::Match EndMarker::MatchAt(std::string_view text, size_t& size) {
   const size_t common = std::min(text.size(), word_.size());
   if (text.substr(0, common) != std::string_view(word_).substr(0, common)) {
     return Match::kNone;
@@ -54,7 +54,7 @@ EndNote::Match EndNote::MatchAt(std::string_view text, size_t& size) {
   const std::string_view rest = text.substr(common);
   const size_t digits =
       std::min(rest.find_first_not_of("0123456789"), rest.size());
-  if (digits > kMostDigits) return Match::kNone;
+  if (digits > kMaxDigits) return Match::kNone;
   if (digits == rest.size()) return Match::kBegins;
   int code = 0;
   const std::string_view number = rest.substr(0, digits);

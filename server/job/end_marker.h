@@ -10,17 +10,17 @@ namespace sandglass::server {
 // Finds in a program's output the note that its interpreter writes when the
 // program is over (sandbox/jail/job_frame.h), and removes it. A program that
 // knows the secret can write the note too, but that only ends its own run.
-class EndNote {
+class EndMarker {
  public:
   // Makes an object that looks for nothing.
-  EndNote() = default;
+  EndMarker() = default;
   // `word` is an EndWord.
-  explicit EndNote(std::string word) : word_(std::move(word)) {}
+  explicit EndMarker(std::string word) : word_(std::move(word)) {}
 
   // Returns the part of the output that is the program's; it is valid until the
   // next call. The end of `data` is kept back while it may be the beginning of
   // the note.
-  std::string_view Take(std::string_view data);
+  std::string_view Feed(std::string_view data);
   // Returns what was kept back, when no more output comes; valid until the next
   // call.
   std::string_view Rest();

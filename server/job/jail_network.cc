@@ -17,8 +17,8 @@ namespace {
 constexpr char kOwnHosts[] = "localhost,127.0.0.1,::1";
 
 std::string Printable(const std::string& text) {
-  constexpr size_t kMostBytes = 500;
-  return IsPrintableAscii(text) ? text : Quote(text, kMostBytes);
+  constexpr size_t kMaxBytes = 500;
+  return IsPrintableAscii(text) ? text : Quote(text, kMaxBytes);
 }
 
 bool Inspects(const policy::NetworkPolicy& network) {

@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   // Only an idle jail is used here, because starting an interpreter and waiting
   // until it is ready takes longer than starting the program itself.
   if (!job_.prestart.empty()) {
-    if (std::unique_ptr<Jail> jail = TakeIdle(KeyOf(job_.prestart))) {
+    if (std::unique_ptr<Jail> jail = AcquireIdle(KeyOf(job_.prestart))) {
       return jail;
     }
     // A trial, however, is meant to test exactly that.
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   }
   if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
     const JailKey key = KeyOf(job_.zygote);
-    if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
+    if (std::unique_ptr<Jail> jail = AcquireIdle(key)) return jail;
     absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
     if (jail.ok()) {
       kind_ = key.kind;
@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
     zygote_tries_ = kZygoteTries;
   }
   const JailKey key = KeyOf(sandbox::kExecKind);
-  if (std::unique_ptr<Jail> jail = TakeIdle(key)) return jail;
+  if (std::unique_ptr<Jail> jail = AcquireIdle(key)) return jail;
   // The new jail isn't ready yet: the program is sent while init still
   // prepares.
   absl::StatusOr<std::unique_ptr<Jail>> jail =
@@ -64,9 +64,9 @@ JailKey JailSource::KeyOf(const std::string& kind) const {
   return {kind, job_.template_name, job_.limits, job_.layer};
 }
 
-std::unique_ptr<Jail> JailSource::TakeIdle(const JailKey& key) {
+std::unique_ptr<Jail> JailSource::AcquireIdle(const JailKey& key) {
   std::unique_ptr<Jail> jail =
-      job_.is_trial ? pool_.TakeForTrial(key) : pool_.Take(key);
+      job_.is_trial ? pool_.AcquireForTrial(key) : pool_.Acquire(key);
   warm_ = jail != nullptr;
   kind_ = key.kind;
   return jail;
@@ -114,8 +114,8 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
   return program;
 }
 
-std::string WaitingFrame(const Job& job, const Jail& jail, EndNote& note) {
-  note = EndNote();
+std::string WaitingFrame(const Job& job, const Jail& jail, EndMarker& note) {
+  note = EndMarker();
   if (!jail.prestarted()) return "";
   std::optional<std::string> secret;
   if (job.prestart_tells_end) {
@@ -124,7 +124,7 @@ std::string WaitingFrame(const Job& job, const Jail& jail, EndNote& note) {
     // collected only when nobody can write to them any more.
     if (job.fetch.empty()) {
       secret = sandbox::MakeEndSecret();
-      note = EndNote(sandbox::EndWord(*secret));
+      note = EndMarker(sandbox::EndWord(*secret));
     }
   }
   return sandbox::JobFrame(ToProgram(job, jail), secret);

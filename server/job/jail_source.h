@@ -34,7 +34,7 @@ class JailSource {
 
  private:
   JailKey KeyOf(const std::string& kind) const;
-  std::unique_ptr<sandbox::Jail> TakeIdle(const JailKey& key);
+  std::unique_ptr<sandbox::Jail> AcquireIdle(const JailKey& key);
 
   sandbox::Sandbox& sandbox_;
   JailPool& pool_;
@@ -55,7 +55,7 @@ sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail);
 // The bytes to write to the interpreter that waits in this jail; empty when
 // none waits. Sets `note` to what the interpreter will write at the end.
 std::string WaitingFrame(const Job& job, const sandbox::Jail& jail,
-                         EndNote& note);
+                         EndMarker& note);
 
 }  // namespace sandglass::server
 

@@ -68,7 +68,7 @@ struct Job {
   std::string run_id;
   policy::Phase phase = policy::Phase::kRun;
   std::string template_name;  // the jail template of the profile
-  std::optional<WantedLibraries> libraries;
+  std::optional<LibraryRequest> libraries;
   // The ecosystem whose libraries its profile lets it ask for; when one is
   // missing, a hint says so.
   std::optional<policy::Ecosystem> can_want;

@@ -21,7 +21,7 @@ using policy::StringPairs;
 
 // Bounds for an analyser that works in a jail of its own.
 constexpr absl::Duration kLongestLook = absl::Seconds(10);
-constexpr uint64_t kMostLookOutput = 2 * policy::kMostFactsBytes;
+constexpr uint64_t kMaxLookOutput = 2 * policy::kMaxFactsBytes;
 
 StringPairs Expanded(StringPairs env, const policy::PlaceholderValues& values) {
   for (auto& [name, value] : env) value = policy::Expand(value, values);
@@ -184,7 +184,7 @@ policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
 Job MakeJob(const policy::Language& language,
             const policy::SharedProfile& shared, const PhaseLimits& limits,
             v1::RunCodeRequest&& request,
-            std::optional<WantedLibraries> libraries) {
+            std::optional<LibraryRequest> libraries) {
   const policy::Profile& profile = *shared;
   policy::PlaceholderValues values;
   values.source = language.source_file;
@@ -445,7 +445,7 @@ Job MakeLookJob(const Job& job) {
   look.phase = policy::Phase::kAnalysis;
   look.limits.wall_time = std::min(look.limits.wall_time, kLongestLook);
   look.limits.cpu_time = std::min(look.limits.cpu_time, kLongestLook);
-  look.limits.output_bytes = look.limits.output_total_bytes = kMostLookOutput;
+  look.limits.output_bytes = look.limits.output_total_bytes = kMaxLookOutput;
   policy::PlaceholderValues values;
   values.source = language.source_file;
   values.prepared = language.prepared_dir;

@@ -25,7 +25,7 @@ struct PhaseLimits {
 Job MakeJob(const policy::Language& language,
             const policy::SharedProfile& profile, const PhaseLimits& limits,
             v1::RunCodeRequest&& request,
-            std::optional<WantedLibraries> libraries = std::nullopt);
+            std::optional<LibraryRequest> libraries = std::nullopt);
 
 // Makes a job for a cell of a session's kernel.
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,

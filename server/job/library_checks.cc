@@ -37,13 +37,13 @@ class Memory {
       ABSL_LOCKS_EXCLUDED(mutex_) {
     if (!decided->wish.lock.empty()) return;
     const absl::MutexLock lock(&mutex_);
-    if (known_.size() >= kMost) known_.clear();
+    if (known_.size() >= kMax) known_.clear();
     known_.insert_or_assign({policy, ecosystem, decided->wish.libraries},
                             std::move(decided));
   }
 
  private:
-  static constexpr size_t kMost = 256;
+  static constexpr size_t kMax = 256;
   // The key holds the policy, so that no other policy can get the same address.
   using Key = std::tuple<std::shared_ptr<const policy::LibraryPolicy>,
                          policy::Ecosystem, std::vector<std::string>>;
@@ -59,7 +59,7 @@ Memory& TheMemory() {
 
 }  // namespace
 
-absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
+absl::StatusOr<std::optional<LibraryRequest>> CheckLibraries(
     const LibraryWish& wish, const policy::Language* language,
     const policy::Profile* profile, Violations& violations) {
   if (wish.empty() || language == nullptr) return std::nullopt;
@@ -73,7 +73,7 @@ absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
   }
   const auto wanted = [&](std::shared_ptr<const DecidedLibraries> decided) {
     const bool offline = decided->offline;
-    return WantedLibraries{
+    return LibraryRequest{
         std::move(decided), offline,
         profile->image == policy::kHostImage ? "" : profile->image};
   };

@@ -16,7 +16,7 @@ namespace sandglass::server {
 // violation of "libraries" or "library_lock". `language` and `profile` may be
 // null; in that case another check has added a violation, except in a session
 // without a language. Errors: LibrariesDenied, LibrariesUnavailable.
-absl::StatusOr<std::optional<WantedLibraries>> CheckLibraries(
+absl::StatusOr<std::optional<LibraryRequest>> CheckLibraries(
     const LibraryWish& wish, const policy::Language* language,
     const policy::Profile* profile, Violations& violations);
 

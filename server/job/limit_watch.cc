@@ -28,7 +28,7 @@ Instant LimitWatch::next() const {
   return std::min({WallDeadline(), next_cpu_check_, next_sample_});
 }
 
-std::optional<policy::Kill> LimitWatch::Look(
+std::optional<policy::Kill> LimitWatch::Check(
     Instant now, const RunMeter& meter, std::optional<policy::KillReason> asked,
     uint64_t written) {
   SampleIfDue(now, meter);

@@ -87,9 +87,9 @@ class LimitWatch {
   // recorded; nullopt when there is none, or when it was returned already.
   // `asked` is the reason for which somebody outside ends it, `written` how
   // many bytes it wrote.
-  std::optional<policy::Kill> Look(Instant now, const RunMeter& meter,
-                                   std::optional<policy::KillReason> asked,
-                                   uint64_t written);
+  std::optional<policy::Kill> Check(Instant now, const RunMeter& meter,
+                                    std::optional<policy::KillReason> asked,
+                                    uint64_t written);
   // Takes a sample for the peaks, whether or not it is time.
   void Sample(const RunMeter& meter);
 

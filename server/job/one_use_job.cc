@@ -26,7 +26,7 @@ namespace {
 
 using sandbox::Jail;
 
-constexpr int kMostEventsAtOnce = 64;  // then deadlines are checked
+constexpr int kMaxEventsAtOnce = 64;  // then deadlines are checked
 
 class JobRun {
  public:
@@ -66,7 +66,7 @@ class JobRun {
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
     if (!look_.CanBeIn(*jail_)) return absl::OkStatus();
-    if (jail_->is_ready()) TakeStreams();
+    if (jail_->is_ready()) AdoptStreams();
     // Sent before the jail is ready; init starts on it without a round trip.
     const absl::Status sent = jail_->StartProgram(ToProgram(job_, *jail_));
     gone_ = absl::IsUnavailable(sent);
@@ -84,7 +84,7 @@ class JobRun {
                               {jail_->runner_fd(), POLLIN, 0}};
       PollUntil(fds, 3, std::min(deadline, look_.deadline()));
       if (Now() >= look_.deadline()) {
-        look_.TellLate();
+        look_.HandleTimeout();
         return absl::OkStatus();
       }
       if (Now() >= deadline) {
@@ -92,10 +92,10 @@ class JobRun {
             absl::StrCat("the jail was not ready within ",
                          absl::FormatDuration(kStartTimeout)));
       }
-      if (absl::Status status = TakeEvents(); !status.ok()) return status;
+      if (absl::Status status = HandleEvents(); !status.ok()) return status;
     }
     if (started_ || look_.stopped()) return absl::OkStatus();
-    if (look_.TellDied(*jail_)) return absl::OkStatus();
+    if (look_.HandleDeath(*jail_)) return absl::OkStatus();
     // Init died before the program started. If a memory limit is too small even
     // for that, it's the caller's fault; everything else is ours.
     if (jail_->SawOomKill()) {
@@ -113,12 +113,12 @@ class JobRun {
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
       if (exited_ || gone_) break;
       const Instant now = Now();
-      if (now >= oom_check_) LookForOomKill();
+      if (now >= oom_check_) CheckForOomKill();
       // ORDER: a kill by the kernel is a fact, while ours are decisions; a fact
       // that is already there comes first.
       if (oom_after_.has_value() ||
-          limit_watch_.Look(now, JailMeter(*jail_), cancel_.reason(),
-                            output_.written_bytes())) {
+          limit_watch_.Check(now, JailMeter(*jail_), cancel_.reason(),
+                             output_.written_bytes())) {
         Kill();
       }
     }
@@ -157,7 +157,7 @@ class JobRun {
     if (gone_) (void)jail_->KillJail();
     Death death(Now(), kProgramDeath);
     while (!done_ && !(jail_->RunIsEmpty() && (exited_ || gone_))) {
-      const Death::Step step = death.Look(Now());
+      const Death::Step step = death.Check(Now());
       if (step == Death::Step::kKillByPid) (void)jail_->KillRunByPid();
       if (step == Death::Step::kEndJail) (void)jail_->KillJail();
       if (step == Death::Step::kEndPidNamespace) jail_->EndNamespace();
@@ -172,7 +172,7 @@ class JobRun {
     // What is in the pipes now is all that counts: nobody can write any more,
     // or the program said that it is done, even if it goes on writing.
     output_.Drain();
-    TakeEndNote();
+    HandleEndMarker();
     end_of_drain_ = Now();
     return absl::OkStatus();
   }
@@ -194,11 +194,11 @@ class JobRun {
     PollUntil(fds, std::size(fds), deadline);
     if (fds[5].revents != 0) NoticeOom();
     if (fds[0].revents != 0 || fds[7].revents != 0) {
-      if (absl::Status status = TakeEvents(); !status.ok()) return status;
+      if (absl::Status status = HandleEvents(); !status.ok()) return status;
     }
     if (fds[1].revents != 0) {
       output_.Read(Stream::kStdout);
-      TakeEndNote();
+      HandleEndMarker();
     }
     if (fds[2].revents != 0) output_.Read(Stream::kStderr);
     if (fds[3].revents != 0) input_.Write();
@@ -210,10 +210,10 @@ class JobRun {
   void NoticeOom() {
     jail_->AcknowledgeOom();
     oom_wait_ = kShortestOomCheck;
-    LookForOomKill();
+    CheckForOomKill();
   }
 
-  void LookForOomKill() {
+  void CheckForOomKill() {
     if (started_ && jail_->SawOomKill()) {
       oom_after_ = Between(start_, Now());
       oom_check_ = kNever;
@@ -223,8 +223,8 @@ class JobRun {
     oom_wait_ = std::min(oom_wait_ * 2, kSampleInterval);
   }
 
-  absl::Status TakeEvents() {
-    for (int i = 0; i < kMostEventsAtOnce; ++i) {
+  absl::Status HandleEvents() {
+    for (int i = 0; i < kMaxEventsAtOnce; ++i) {
       absl::StatusOr<std::optional<sandbox::JailEvent>> event =
           jail_->NextEvent();
       if (!event.ok()) {
@@ -232,19 +232,19 @@ class JobRun {
         return event.status();
       }
       if (!event->has_value()) return absl::OkStatus();
-      if (absl::Status status = TakeEvent(**event); !status.ok()) return status;
+      if (absl::Status status = Handle(**event); !status.ok()) return status;
       if (gone_) return absl::OkStatus();
     }
     return absl::OkStatus();
   }
 
-  absl::Status TakeEvent(sandbox::JailEvent& event) {
+  absl::Status Handle(sandbox::JailEvent& event) {
     if (std::holds_alternative<sandbox::ReadyEvent>(event)) {
-      TakeStreams();
+      AdoptStreams();
     } else if (const auto* failed = std::get_if<sandbox::FailedEvent>(&event)) {
       return SetupError(*failed);
     } else if (const auto* facts = std::get_if<sandbox::FactsEvent>(&event)) {
-      const absl::StatusOr<bool> starts = look_.Take(facts->text, *jail_);
+      const absl::StatusOr<bool> starts = look_.Decide(facts->text, *jail_);
       if (!starts.ok()) return starts.status();
       if (*starts) MarkStarted(Now());
     } else if (const auto* started =
@@ -267,12 +267,12 @@ class JobRun {
     return absl::OkStatus();
   }
 
-  void TakeStreams() {
+  void AdoptStreams() {
     ready_ = Now();
     look_.Begin();
     stdout_ = std::move(jail_->stdout_fd());
     stderr_ = std::move(jail_->stderr_fd());
-    EndNote note;
+    EndMarker note;
     // If there is nothing to write, the daemon's end is closed at once.
     input_.Open(std::move(jail_->stdin_fd()), WaitingFrame(job_, *jail_, note),
                 job_.stdin_data);
@@ -298,7 +298,7 @@ class JobRun {
   }
 
   // The interpreter may have noted on stdout that the program is over.
-  void TakeEndNote() {
+  void HandleEndMarker() {
     if (output_.noted_exit_code() && !done_ && !exited_ && !ending_) {
       MarkDone(*output_.noted_exit_code(), output_.noted_at());
     }
@@ -317,7 +317,7 @@ class JobRun {
     facts.cpu_time = counters.cpu_total();
     facts.peak_memory_bytes = counters.peak_memory_bytes;
     facts.leftover_processes = leftover_;
-    output_.TakeResult(result_);
+    output_.CollectResult(result_);
     facts.runtime_words = policy::FindRuntimeWords(job_.out_of_memory,
                                                    result_.stderr_result.data);
     limit_watch_.Sample(JailMeter(*jail_));
@@ -375,7 +375,7 @@ class JobRun {
   const Job& job_;
   CancelToken& cancel_;
   RunListener* const listener_;
-  RunnerLook look_;
+  RunnerInspection look_;
   std::unique_ptr<Jail> jail_;
   os::Fd stdout_, stderr_;
   OutputPump output_;

@@ -24,7 +24,7 @@ void OutputBuffer::Append(std::string_view data) {
   }
 }
 
-StreamResult OutputBuffer::Take() {
+StreamResult OutputBuffer::Collect() {
   StreamResult result;
   result.total_bytes = total_;
   result.head_bytes = head_.size();

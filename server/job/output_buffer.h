@@ -20,7 +20,7 @@ class OutputBuffer {
   void Append(std::string_view data);
   uint64_t total_bytes() const { return total_; }
   // Returns what was kept; the buffer is empty afterwards.
-  StreamResult Take();
+  StreamResult Collect();
 
  private:
   const uint64_t head_limit_;

@@ -8,11 +8,11 @@
 
 namespace sandglass::server {
 
-std::optional<std::string_view> ReadPipe(int pipe, size_t most) {
-  static thread_local std::unique_ptr<char[]> buffer(new char[kMostReadBytes]);
+std::optional<std::string_view> ReadPipe(int pipe, size_t max) {
+  static thread_local std::unique_ptr<char[]> buffer(new char[kMaxReadBytes]);
   while (true) {
     const ssize_t size =
-        os::ReadNow(pipe, buffer.get(), std::min(most, kMostReadBytes));
+        os::ReadNow(pipe, buffer.get(), std::min(max, kMaxReadBytes));
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return std::nullopt;
     // Of a terminal that nobody has open any more the end is EIO.
@@ -24,7 +24,7 @@ std::optional<std::string_view> ReadPipe(int pipe, size_t most) {
 OutputPump::OutputPump(os::Fd& out, os::Fd& err, const Job& job,
                        RunListener* listener)
     : listener_(listener),
-      most_told_(job.limits.output_total_bytes),
+      max_told_(job.limits.output_total_bytes),
       out_{Stream::kStdout, out, OutputRedaction(job.redactor),
            OutputBuffer(job.limits.output_bytes)},
       err_{Stream::kStderr, err, OutputRedaction(job.redactor),
@@ -43,20 +43,20 @@ bool OutputPump::Read(Source& source) {
   }
   const Instant now = Now();
   if (&source == &out_ && !note_.exit_code()) {
-    data = note_.Take(*data);
+    data = note_.Feed(*data);
     if (note_.exit_code()) noted_at_ = now;
   }
-  Take(source, *data, now);
+  Append(source, *data, now);
   return true;
 }
 
-void OutputPump::Take(Source& source, std::string_view written, Instant now) {
+void OutputPump::Append(Source& source, std::string_view written, Instant now) {
   // The piece with which the limit is exceeded is still told.
   RunListener* const told = listener();
-  Tell(source, source.redaction.Take(written), told, now);
+  Emit(source, source.redaction.Feed(written), told, now);
 }
 
-void OutputPump::Tell(Source& source, std::string_view data,
+void OutputPump::Emit(Source& source, std::string_view data,
                       RunListener* listener, Instant now) const {
   if (data.empty()) return;
   if (listener != nullptr) {
@@ -78,19 +78,19 @@ void OutputPump::ReadWaiting() {
 void OutputPump::Drain() {
   ReadWaiting();
   const Instant now = Now();
-  Take(out_, note_.Rest(), now);
+  Append(out_, note_.Rest(), now);
   for (Source* source : {&out_, &err_}) {
-    Tell(*source, source->redaction.Rest(), listener(), now);
+    Emit(*source, source->redaction.Rest(), listener(), now);
   }
 }
 
-void OutputPump::TakeResult(JobResult& result) {
+void OutputPump::CollectResult(JobResult& result) {
   result.facts.stdout_bytes = out_.redaction.taken_bytes();
   result.facts.stderr_bytes = err_.redaction.taken_bytes();
   policy::AddCounts(out_.redaction.counts(), result.redactions);
   policy::AddCounts(err_.redaction.counts(), result.redactions);
-  result.stdout_result = out_.kept.Take();
-  result.stderr_result = err_.kept.Take();
+  result.stdout_result = out_.kept.Acquire();
+  result.stderr_result = err_.kept.Acquire();
 }
 
 }  // namespace sandglass::server

@@ -19,13 +19,12 @@ namespace sandglass::server {
 
 // The most that is read from a pipe at once, so that limits are checked in
 // between.
-inline constexpr size_t kMostReadBytes = size_t{64} << 10;
+inline constexpr size_t kMaxReadBytes = size_t{64} << 10;
 
-// Reads once from a pipe or terminal, at most `most` bytes and without waiting.
+// Reads once from a pipe or terminal, at most `max` bytes and without waiting.
 // nullopt: nothing is there now. Empty: nothing will come any more, so it can
 // be closed. The bytes are valid until the thread's next call.
-std::optional<std::string_view> ReadPipe(int pipe,
-                                         size_t most = kMostReadBytes);
+std::optional<std::string_view> ReadPipe(int pipe, size_t max = kMaxReadBytes);
 
 // Reads what a run writes to its two pipes, as it comes. It is counted,
 // redacted, passed to the listener, who hears of it up to output_total_bytes,
@@ -39,7 +38,7 @@ class OutputPump {
   // The user's code has begun; the listener's times count from `start`.
   void Begin(Instant start) { start_ = start; }
   // From now on looks for this note on stdout, and takes it out.
-  void ExpectNote(EndNote note) { note_ = std::move(note); }
+  void ExpectNote(EndMarker note) { note_ = std::move(note); }
 
   // Reads once. Returns true while there may be more.
   bool Read(Stream stream);
@@ -62,7 +61,7 @@ class OutputPump {
 
   // Sets what `result` and its facts say about the streams. Call it once, after
   // Drain.
-  void TakeResult(JobResult& result);
+  void CollectResult(JobResult& result);
 
  private:
   struct Source {
@@ -73,19 +72,19 @@ class OutputPump {
   };
 
   bool Read(Source& source);
-  void Take(Source& source, std::string_view written, Instant now);
-  void Tell(Source& source, std::string_view data, RunListener* listener,
+  void Append(Source& source, std::string_view written, Instant now);
+  void Emit(Source& source, std::string_view data, RunListener* listener,
             Instant now) const;
   // The listener, while it is still told of output; otherwise null.
   RunListener* listener() const {
-    return written_bytes() <= most_told_ ? listener_ : nullptr;
+    return written_bytes() <= max_told_ ? listener_ : nullptr;
   }
 
   RunListener* const listener_;
-  const uint64_t most_told_;
+  const uint64_t max_told_;
   Source out_;
   Source err_;
-  EndNote note_;
+  EndMarker note_;
   Instant start_ = 0;
   Instant noted_at_ = 0;
 };

@@ -27,7 +27,7 @@ OutputRedaction::OutputRedaction(
   if (redactor != nullptr) redactor_.emplace(std::move(redactor));
 }
 
-std::string_view OutputRedaction::Take(std::string_view data) {
+std::string_view OutputRedaction::Feed(std::string_view data) {
   taken_ += data.size();
   if (!redactor_) return data;
   told_.clear();

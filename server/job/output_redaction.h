@@ -22,7 +22,7 @@ class OutputRedaction {
   // Returns the part of the output that may be passed on, valid until the next
   // call or as long as `data`. The rest waits while it may be the beginning of
   // a match.
-  std::string_view Take(std::string_view data);
+  std::string_view Feed(std::string_view data);
   // Returns what waited, when no more output comes; valid until the next call.
   std::string_view Rest();
 

@@ -13,9 +13,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr size_t kMostShown = 32;
+constexpr size_t kMaxShown = 32;
 // The bound for different calls of one language and profile.
-constexpr size_t kMostTotals = 1024;
+constexpr size_t kMaxTotals = 1024;
 // The most bytes that the log shows of a text.
 constexpr size_t kFieldBytes = 1000;
 
@@ -56,7 +56,7 @@ std::vector<std::string> InFields(const std::vector<std::string>& parts,
 std::vector<std::string> Parts(const sandbox::RefusedCalls& calls) {
   std::vector<std::string> parts;
   for (const sandbox::RefusedCall& call : calls.calls) {
-    if (parts.size() == kMostShown) break;
+    if (parts.size() == kMaxShown) break;
     parts.push_back(WithCount(DescribeCall(call), call.count));
   }
   const size_t left = calls.calls.size() - parts.size();
@@ -110,8 +110,8 @@ absl::Status CheckTraceable(
   return absl::OkStatus();
 }
 
-void DeniedCalls::Note(const Source& source,
-                       const sandbox::RefusedCalls& calls) {
+void RefusedCallLog::Record(const Source& source,
+                            const sandbox::RefusedCalls& calls) {
   const std::vector<std::string> texts = InFields(Parts(calls), 3);
   Log(LogLevel::kInfo, "syscalls_denied",
       {{"run_id", source.run_id},
@@ -130,7 +130,7 @@ void DeniedCalls::Note(const Source& source,
     const auto known = total.counts.find(text);
     if (known != total.counts.end()) {
       known->second += call.count;
-    } else if (total.counts.size() < kMostTotals) {
+    } else if (total.counts.size() < kMaxTotals) {
       total.counts[text] = call.count;
     } else {
       total.others += call.count;
@@ -138,7 +138,7 @@ void DeniedCalls::Note(const Source& source,
   }
 }
 
-void DeniedCalls::LogSummary() const {
+void RefusedCallLog::LogSummary() const {
   absl::MutexLock lock(&mutex_);
   for (const auto& [source, total] : totals_) {
     // The most frequent first.
@@ -152,7 +152,7 @@ void DeniedCalls::LogSummary() const {
     std::vector<std::string> parts;
     uint64_t left = total.others;
     for (const auto& [count, call] : sorted) {
-      if (parts.size() < kMostShown) {
+      if (parts.size() < kMaxShown) {
         parts.push_back(WithCount(call, count));
       } else {
         left += count;

@@ -36,18 +36,18 @@ absl::Status CheckTraceable(
 // for each run and each process of a session, and at the end one for each
 // language and profile. Others that are to hear of refused calls are told, too.
 // Thread-safe.
-class DeniedCalls {
+class RefusedCallLog {
  public:
   struct Source {
     std::string run_id;  // empty for a process of a session or of rich results
     std::string language;  // id
     std::string profile;
   };
-  using Tell = std::function<void(const Source& source,
-                                  const sandbox::RefusedCalls& calls)>;
-  explicit DeniedCalls(Tell tell = {}) : tell_(std::move(tell)) {}
+  using Reporter = std::function<void(const Source& source,
+                                      const sandbox::RefusedCalls& calls)>;
+  explicit RefusedCallLog(Reporter tell = {}) : tell_(std::move(tell)) {}
 
-  void Note(const Source& source, const sandbox::RefusedCalls& calls)
+  void Record(const Source& source, const sandbox::RefusedCalls& calls)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Writes the lines "syscalls_denied_in_all".
   void LogSummary() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -58,7 +58,7 @@ class DeniedCalls {
     std::map<std::string, uint64_t> counts;  // by call
     uint64_t others = 0;                     // calls that are in no count
   };
-  const Tell tell_;
+  const Reporter tell_;
   mutable absl::Mutex mutex_;
   // By language and profile.
   std::map<std::pair<std::string, std::string>, Total> totals_

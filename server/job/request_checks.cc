@@ -140,15 +140,15 @@ void CheckKernelStarts(const policy::Language& language,
       violations.begin(), violations.end(),
       [&](const auto& violation) { return violation.field == field; });
   if (!language.kernel || is_told) return;
-  for (const auto& [kind, least] : language.limits) {
-    if (kind != policy::LimitKind::kOpenFiles || limits.open_files >= least) {
+  for (const auto& [kind, min] : language.limits) {
+    if (kind != policy::LimitKind::kOpenFiles || limits.open_files >= min) {
       continue;
     }
     violations.push_back(
         {field,
          absl::StrCat(limits.open_files,
                       " open files are too few for a kernel of ", language.name,
-                      " to start; it takes at least ", least)});
+                      " to start; it takes at least ", min)});
   }
 }
 
@@ -225,9 +225,9 @@ void CheckLabels(const StringMap& labels, Violations& violations) {
 std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
                                        const std::string& field,
                                        Violations& violations) {
-  constexpr int64_t kMostSeconds = 315'576'000'000;  // protobuf's own bound
+  constexpr int64_t kMaxSeconds = 315'576'000'000;  // protobuf's own bound
   if (proto.seconds() < 0 || proto.nanos() < 0 || proto.nanos() > 999'999'999 ||
-      proto.seconds() > kMostSeconds) {
+      proto.seconds() > kMaxSeconds) {
     violations.push_back({field, "is not a duration of zero or more"});
     return std::nullopt;
   }
@@ -236,18 +236,18 @@ std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
 
 absl::Duration SessionTimeWish(bool wished,
                                const google::protobuf::Duration& proto,
-                               const std::string& field, absl::Duration most,
+                               const std::string& field, absl::Duration max,
                                Violations& violations) {
   constexpr absl::Duration kShortest = absl::Seconds(1);
-  if (!wished) return most;
+  if (!wished) return max;
   const std::optional<absl::Duration> time = TimeWish(proto, field, violations);
-  if (!time.has_value()) return most;
-  if (*time < kShortest || *time > most) {
+  if (!time.has_value()) return max;
+  if (*time < kShortest || *time > max) {
     violations.push_back(
         {field, absl::StrCat(absl::FormatDuration(*time), " is not within ",
                              absl::FormatDuration(kShortest), " to ",
-                             absl::FormatDuration(most))});
-    return most;
+                             absl::FormatDuration(max))});
+    return max;
   }
   return *time;
 }

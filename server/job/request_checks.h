@@ -72,11 +72,11 @@ void CheckLabels(const StringMap& labels, Violations& violations);
 std::optional<absl::Duration> TimeWish(const google::protobuf::Duration& proto,
                                        const std::string& field,
                                        Violations& violations);
-// A session's idle timeout or age: the one asked for, at least 1 s, or `most`
+// A session's idle timeout or age: the one asked for, at least 1 s, or `max`
 // when none is asked for.
 absl::Duration SessionTimeWish(bool wished,
                                const google::protobuf::Duration& proto,
-                               const std::string& field, absl::Duration most,
+                               const std::string& field, absl::Duration max,
                                Violations& violations);
 // `field` is the request's field: "limits" or "compile_limits".
 policy::LimitRequest LimitWishes(const v1::Limits& wish,

@@ -16,34 +16,34 @@ constexpr absl::Duration kLong = absl::Milliseconds(2);
 
 }  // namespace
 
-bool RunnerLook::CanBeIn(const sandbox::Jail& jail) {
+bool RunnerInspection::CanBeIn(const sandbox::Jail& jail) {
   if (!wanted_ || jail.has_runner()) return true;
   not_looked_at_.emplace();
   return false;
 }
 
-void RunnerLook::Begin() {
+void RunnerInspection::Begin() {
   if (wanted_ && began_ == 0) began_ = Now();
 }
 
-Instant RunnerLook::deadline() const {
+Instant RunnerInspection::deadline() const {
   return under_way() ? After(began_, kLongest) : kNever;
 }
 
-void RunnerLook::TellLate() {
+void RunnerInspection::HandleTimeout() {
   not_looked_at_ = absl::StrCat("that would take longer than ",
                                 absl::FormatDuration(kLongest));
 }
 
-bool RunnerLook::TellDied(const sandbox::Jail& jail) {
+bool RunnerInspection::HandleDeath(const sandbox::Jail& jail) {
   if (!under_way() || ++died_ < 2) return false;
   not_looked_at_ = jail.SawOomKill() ? "that would take more memory than it has"
                                      : "the analyser came to an end";
   return true;
 }
 
-absl::StatusOr<bool> RunnerLook::Take(const std::string& facts,
-                                      sandbox::Jail& jail) {
+absl::StatusOr<bool> RunnerInspection::Decide(const std::string& facts,
+                                              sandbox::Jail& jail) {
   // If the first jail died after it was allowed to start the program, a second
   // one tells nothing new, and an approval is already used up.
   if (inspected_ == nullptr) {
@@ -59,7 +59,7 @@ absl::StatusOr<bool> RunnerLook::Take(const std::string& facts,
   return true;
 }
 
-void RunnerLook::Fill(JobResult& result) {
+void RunnerInspection::Fill(JobResult& result) {
   result.not_looked_at = std::move(not_looked_at_);
   if (inspected_ == nullptr) return;
   if (inspected_->decision != Decision::kRun) {

@@ -17,9 +17,9 @@ namespace sandglass::server {
 // side of the run: it is asked for with the job, answered with facts, and then
 // decided. When something goes wrong, that is reported as the reason why the
 // text was not inspected.
-class RunnerLook {
+class RunnerInspection {
  public:
-  explicit RunnerLook(const Job& job)
+  explicit RunnerInspection(const Job& job)
       : job_(job), wanted_(LooksInRunner(job)) {}
 
   // Call it with the jail that the job goes to. Returns false when that jail
@@ -31,14 +31,14 @@ class RunnerLook {
   // The time by which there must be an answer; the far future when none is due.
   Instant deadline() const;
   // That time has passed without an answer.
-  void TellLate();
+  void HandleTimeout();
   // The jail came to its end before its program started. Returns true when the
   // inspection seems to be the cause. Since an idle jail may die just when it
   // is handed out, that takes two dead jails.
-  bool TellDied(const sandbox::Jail& jail);
+  bool HandleDeath(const sandbox::Jail& jail);
   // Decides, and lets the program start or not. Returns true when the program
   // may start.
-  absl::StatusOr<bool> Take(const std::string& facts, sandbox::Jail& jail);
+  absl::StatusOr<bool> Decide(const std::string& facts, sandbox::Jail& jail);
 
   // True when the program is not to start, or not in this jail.
   bool stopped() const {

@@ -36,7 +36,7 @@ struct SessionOptions {
   uint64_t fork_bytes = uint64_t{1} << 30;
 
   // The most sessions that there may be in all.
-  uint32_t most() const { return max_sessions + reserve; }
+  uint32_t max() const { return max_sessions + reserve; }
 };
 
 // The properties of a session, checked, with all defaults filled in.
@@ -44,8 +44,8 @@ struct SessionSpec {
   const policy::Language* language = nullptr;  // null when it has no kernel
   policy::SharedProfile profile;
   policy::Limits limits;
-  policy::StringPairs env;                   // the request's, sorted
-  std::optional<WantedLibraries> libraries;  // of `language`
+  policy::StringPairs env;                  // the request's, sorted
+  std::optional<LibraryRequest> libraries;  // of `language`
   std::map<std::string, std::string> labels;
   absl::Duration idle_timeout;
   absl::Duration max_age;

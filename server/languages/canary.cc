@@ -22,14 +22,14 @@ namespace {
 
 // Generous, since a machine under load must not look like a filter that breaks
 // runtimes.
-constexpr absl::Duration kLeastTime = absl::Minutes(1);
-constexpr uint64_t kLeastOutput = 64 * 1024;
+constexpr absl::Duration kMinTime = absl::Minutes(1);
+constexpr uint64_t kMinOutput = 64 * 1024;
 constexpr size_t kMaxQuotedBytes = 300;
-constexpr int kMostFailures = 2;
+constexpr int kMaxFailures = 2;
 // So many times in a row, with pauses in between. If a jail lacks memory of the
 // machine, that may become free; if its profile's own limit leaves no room, it
 // never does.
-constexpr int kMostWantsOfMemory = 3;
+constexpr int kMaxWantsOfMemory = 3;
 constexpr absl::Duration kPauseForMemory = absl::Milliseconds(500);
 
 bool HasImageOf(const policy::Profile& profile,
@@ -48,10 +48,10 @@ policy::Limits LimitsOf(const policy::Profile& profile,
                         const policy::LimitFloors& floors) {
   policy::Limits limits = profile.limits;
   policy::RaiseTo(floors, limits);
-  limits.wall_time = std::max(limits.wall_time, kLeastTime);
-  limits.cpu_time = std::max(limits.cpu_time, kLeastTime);
-  limits.output_bytes = std::max(limits.output_bytes, kLeastOutput);
-  limits.output_total_bytes = std::max(limits.output_total_bytes, kLeastOutput);
+  limits.wall_time = std::max(limits.wall_time, kMinTime);
+  limits.cpu_time = std::max(limits.cpu_time, kMinTime);
+  limits.output_bytes = std::max(limits.output_bytes, kMinOutput);
+  limits.output_total_bytes = std::max(limits.output_total_bytes, kMinOutput);
   return limits;
 }
 
@@ -127,11 +127,11 @@ absl::StatusOr<std::string> TryAgain(const CanaryRun& canary, JobRunner& runner,
     absl::StatusOr<std::string> wrong = Try(canary, runner, cancel);
     if (wrong.ok()) {
       wants = 0;
-      if (wrong->empty() || ++failures == kMostFailures) return wrong;
+      if (wrong->empty() || ++failures == kMaxFailures) return wrong;
       continue;
     }
     if (!sandbox::IsWantOfMemory(wrong.status())) return wrong;
-    if (++wants == kMostWantsOfMemory) {
+    if (++wants == kMaxWantsOfMemory) {
       return std::string(wrong.status().message());
     }
     struct pollfd cancelled = {cancel.fd(), POLLIN, 0};

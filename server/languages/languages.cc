@@ -218,7 +218,7 @@ std::string LanguageProbe::Version(const policy::Language& language) const {
 }
 
 void LanguageProbe::Probe() {
-  TakeStored();
+  AdoptStored();
   AskVersions(true);
   {
     absl::MutexLock lock(&mutex_);
@@ -249,7 +249,7 @@ void LanguageProbe::Probe() {
   store_->RemoveOld(in_use);
 }
 
-void LanguageProbe::TakeStored() {
+void LanguageProbe::AdoptStored() {
   if (!store_) return;
   for (const policy::Language* language : languages_.InAllImages()) {
     if (!language->prepare || !CheckInstalled(*language).ok() ||

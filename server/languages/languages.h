@@ -98,7 +98,7 @@ class LanguageProbe {
  private:
   void Probe();
   // Takes over what an earlier start prepared, before anything is run.
-  void TakeStored() ABSL_LOCKS_EXCLUDED(mutex_);
+  void AdoptStored() ABSL_LOCKS_EXCLUDED(mutex_);
   void AskVersions(bool of_host) ABSL_LOCKS_EXCLUDED(mutex_);
   // Preparations are made in this order: those that take next to no time, those
   // without which languages can't be used, those that only make languages

@@ -74,7 +74,7 @@ absl::StatusOr<PreparedStore> PreparedStore::Open(const std::string& directory,
                                                   uid_t owner, gid_t group) {
   // What is in this directory is run in every jail.
   const absl::StatusOr<os::Fd> fd =
-      TakeOverDirectory(directory, owner, group, 0755);
+      AdoptDirectory(directory, owner, group, 0755);
   if (!fd.ok()) return fd.status();
   return PreparedStore(directory);
 }

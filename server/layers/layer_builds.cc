@@ -149,17 +149,17 @@ absl::StatusOr<LayerStore::Pin> LayerBuilds::BuildOne(const LayerKey& key,
   absl::StatusOr<LayerStore::Staging> staging = store_.Begin();
   if (!staging.ok()) return staging.status();
   const absl::Status built = build(
-      *staging, [&](std::string_view line) { Say(running, line); },
+      *staging, [&](std::string_view line) { ReportProgress(running, line); },
       running.cancel);
   if (!built.ok()) return built;
   return store_.Commit(key, *std::move(staging));
 }
 
-void LayerBuilds::Say(Running& running, std::string_view line) {
+void LayerBuilds::ReportProgress(Running& running, std::string_view line) {
   absl::MutexLock lock(&mutex_);
-  running.lines.emplace_back(line.substr(0, kMostLine));
+  running.lines.emplace_back(line.substr(0, kMaxLine));
   ++running.said;
-  if (running.lines.size() > kMostLines) running.lines.pop_front();
+  if (running.lines.size() > kMaxLines) running.lines.pop_front();
 }
 
 void LayerBuilds::JoinEnded() {

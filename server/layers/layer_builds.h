@@ -32,7 +32,7 @@ struct LayerBuildsOptions {
 // Builds layers, each only once, however many callers ask for it. Thread-safe.
 class LayerBuilds {
  public:
-  // Gets a line for people, without its newline; at most kMostLine bytes are
+  // Gets a line for people, without its newline; at most kMaxLine bytes are
   // kept.
   using Progress = std::function<void(std::string_view line)>;
   // Installs into the staging directory. Stops when the token fires.
@@ -40,9 +40,9 @@ class LayerBuilds {
                                            const Progress& progress,
                                            CancelToken& cancel)>;
 
-  static constexpr size_t kMostLine = 2048;
+  static constexpr size_t kMaxLine = 2048;
   // So many of the earlier lines a caller gets that comes later.
-  static constexpr size_t kMostLines = 256;
+  static constexpr size_t kMaxLines = 256;
 
   LayerBuilds(LayerStore& store, const LayerBuildsOptions& options)
       : store_(store), options_(options) {}
@@ -94,7 +94,8 @@ class LayerBuilds {
   absl::StatusOr<LayerStore::Pin> BuildOne(const LayerKey& key,
                                            const Build& build, Running& running)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void Say(Running& running, std::string_view line) ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReportProgress(Running& running, std::string_view line)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void JoinEnded() ABSL_LOCKS_EXCLUDED(mutex_);
 
   LayerStore& store_;

@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<LayerStore>> LayerStore::Open(
   // What is in this directory is used in jails, which belong to other users
   // than this server.
   absl::StatusOr<os::Fd> fd =
-      TakeOverDirectory(directory, owner, group, 0755, kSetting);
+      AdoptDirectory(directory, owner, group, 0755, kSetting);
   if (!fd.ok()) return fd.status();
   if (::flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -110,7 +110,7 @@ void LayerStore::Load() {
     uses.emplace_back(layer.last_used, id);
     const std::map<std::string, std::string> keys = layer.keys;
     layers_.emplace(id, std::move(layer));
-    for (const auto& [key, libraries] : keys) TakeKey(key, id);
+    for (const auto& [key, libraries] : keys) AssignKey(key, id);
   }
   std::sort(uses.begin(), uses.end());
   for (const auto& [used, id] : uses) {
@@ -131,9 +131,9 @@ absl::StatusOr<LayerStore::Layer> LayerStore::LoadOne(
   const std::string language = root.String("ecosystem");
   layer.bytes = root.Unsigned("bytes");
   layer.files = root.Unsigned("files");
-  constexpr uint64_t kMostNanos = uint64_t{1} << 62;
+  constexpr uint64_t kMaxNanos = uint64_t{1} << 62;
   layer.created = absl::FromUnixNanos(
-      static_cast<int64_t>(root.Unsigned("created_ns", {0, kMostNanos})));
+      static_cast<int64_t>(root.Unsigned("created_ns", {0, kMaxNanos})));
   for (auto& [key, libraries] : root.StringMap("keys")) {
     layer.keys[key] = libraries;
   }
@@ -244,7 +244,7 @@ std::optional<LayerStore::Pin> LayerStore::Find(const LayerKey& key) {
   // Another thread found the layer damaged meanwhile.
   if (layer == layers_.end()) return std::nullopt;
   layer->second.read_since_start = true;
-  NoteUse(layer->second);
+  RecordUse(layer->second);
   return pin;
 }
 
@@ -317,8 +317,8 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Adopt(const LayerKey& key,
     absl::Status written =
         WriteRecord(known->second, absl::StrCat(path_, "/", id));
     if (!written.ok()) return written;
-    TakeKey(hex, id);
-    NoteUse(known->second);
+    AssignKey(hex, id);
+    RecordUse(known->second);
     return pin;
   }
   if (absl::Status room = MakeRoom(layer.bytes); !room.ok()) return room;
@@ -328,7 +328,7 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Adopt(const LayerKey& key,
   Pin pin(layer.held);
   order_.Put(id, layer.bytes);
   layers_.emplace(id, std::move(layer));
-  TakeKey(hex, id);
+  AssignKey(hex, id);
   return pin;
 }
 
@@ -349,7 +349,7 @@ absl::Status LayerStore::MakeRoom(uint64_t bytes) {
                    options_.max_bytes, " (libraries.max_bytes)"));
 }
 
-void LayerStore::NoteUse(Layer& layer) {
+void LayerStore::RecordUse(Layer& layer) {
   layer.last_used = absl::Now();
   order_.Use(layer.held->id);
   // The time of the last use needn't be exact to the second after a restart.
@@ -360,7 +360,7 @@ void LayerStore::NoteUse(Layer& layer) {
   ::utimensat(AT_FDCWD, record.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-void LayerStore::TakeKey(const std::string& key, const std::string& id) {
+void LayerStore::AssignKey(const std::string& key, const std::string& id) {
   const auto before = ids_.find(key);
   if (before != ids_.end() && before->second != id) {
     const auto other = layers_.find(before->second);

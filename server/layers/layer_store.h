@@ -181,9 +181,9 @@ class LayerStore {
                             const std::string& own)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void NoteUse(Layer& layer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordUse(Layer& layer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the key lead to this layer and to no other.
-  void TakeKey(const std::string& key, const std::string& id)
+  void AssignKey(const std::string& key, const std::string& id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the layer out of the tables and its name away; RemoveGone removes its
   // files.

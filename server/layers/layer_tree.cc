@@ -25,9 +25,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr int kMostLevels = 100;
+constexpr int kMaxLevels = 100;
 // Stays below PATH_MAX with the mount's own path.
-constexpr size_t kMostPath = 3000;
+constexpr size_t kMaxPath = 3000;
 constexpr size_t kReadBytes = size_t{1} << 18;
 constexpr char kFormat[] = "sandglass layer 1";
 constexpr size_t kFields = 8;
@@ -41,7 +41,7 @@ int64_t Nanos(const timespec& time) {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-void NoteState(const struct stat& info, LayerEntry& entry) {
+void RecordState(const struct stat& info, LayerEntry& entry) {
   entry.inode = info.st_ino;
   entry.mtime_ns = Nanos(info.st_mtim);
   entry.ctime_ns = Nanos(info.st_ctim);
@@ -74,9 +74,9 @@ class Scan {
 
  private:
   absl::Status Directory(int fd, const std::string& path, int level) {
-    if (level > kMostLevels) {
+    if (level > kMaxLevels) {
       return Refuse(
-          path, absl::StrCat("it is more than ", kMostLevels, " levels deep"));
+          path, absl::StrCat("it is more than ", kMaxLevels, " levels deep"));
     }
     struct stat info = {};
     if (mode_ == ScanMode::kSeal && ::fchmod(fd, 0755) != 0) {
@@ -88,7 +88,7 @@ class Scan {
     entry.path = path;
     entry.type = 'd';
     entry.mode = info.st_mode & 07777;
-    NoteState(info, entry);
+    RecordState(info, entry);
     if (absl::Status s = Keep(std::move(entry)); !s.ok()) return s;
     const int copy = ::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(
@@ -110,7 +110,7 @@ class Scan {
     if (HasControl(name)) {
       return Refuse(path, "its name has a control character");
     }
-    if (path.size() > kMostPath) return Refuse(path, "its path is too long");
+    if (path.size() > kMaxPath) return Refuse(path, "its path is too long");
     struct stat info = {};
     if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return DiskError(absl::StrCat("look at ", Quote(path, 256)));
@@ -154,7 +154,7 @@ class Scan {
     entry.path = path;
     entry.mode = info.st_mode & 07777;
     entry.size = static_cast<uint64_t>(info.st_size);
-    NoteState(info, entry);
+    RecordState(info, entry);
     bytes_ += entry.size;
     if (bytes_ > bounds_.max_bytes) {
       return absl::ResourceExhaustedError(
@@ -208,7 +208,7 @@ class Scan {
     if (HasControl(entry.content)) {
       return Refuse(path, "its target has a control character");
     }
-    NoteState(info, entry);
+    RecordState(info, entry);
     return Keep(std::move(entry));
   }
 
@@ -341,7 +341,7 @@ bool LooksUntouched(const os::Fd& top, const LayerManifest& manifest) {
         const bool sized =
             type != 'f' || static_cast<uint64_t>(info.st_size) == entry.size;
         LayerEntry now;
-        NoteState(info, now);
+        RecordState(info, now);
         return type == entry.type && sized && now.inode == entry.inode &&
                now.mtime_ns == entry.mtime_ns && now.ctime_ns == entry.ctime_ns;
       });

@@ -125,8 +125,8 @@ void LayerWatch::Remove(const std::string& layer) {
 }
 
 bool LayerWatch::MakeRoom(size_t directories) {
-  if (directories > options_.most_directories) return false;
-  while (layer_of_.size() + directories > options_.most_directories) {
+  if (directories > options_.max_directories) return false;
+  while (layer_of_.size() + directories > options_.max_directories) {
     const auto oldest = std::min_element(
         layers_.begin(), layers_.end(), [](const auto& a, const auto& b) {
           return a.second.asked < b.second.asked;

@@ -19,7 +19,7 @@ struct LayerWatchOptions {
   // The most directories that are watched at once, of all layers together: each
   // takes about a KiB of the kernel's memory. To make room, the layer that was
   // asked about the longest ago is no longer watched.
-  size_t most_directories = 16'384;
+  size_t max_directories = 16'384;
   // How long a check counts. Needed because the kernel doesn't report writes
   // through a mapping of a file that stays open, or through a second name
   // elsewhere.

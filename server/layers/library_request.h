@@ -38,7 +38,7 @@ struct DecidedLibraries {
 };
 
 // Libraries that a program or a session is meant to have.
-struct WantedLibraries {
+struct LibraryRequest {
   std::shared_ptr<const DecidedLibraries> decided;  // never null
   bool offline = false;  // they must be there already
   std::string image;     // as in policy::Language
@@ -67,7 +67,7 @@ class LibraryFinder {
   // installer's words go to `progress`, which may be empty. CANCELLED when the
   // token fires; other errors are for the caller as they are.
   virtual absl::StatusOr<FoundLibraries> Get(
-      const WantedLibraries& wanted,
+      const LibraryRequest& wanted,
       const std::function<void(std::string_view line)>& progress,
       CancelToken& cancel) = 0;
 };
@@ -79,7 +79,7 @@ struct UsedLibraries {
   bool installed = false;
   absl::Duration wait;
 };
-UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found);
+UsedLibraries Used(const LibraryRequest& wanted, const FoundLibraries& found);
 
 }  // namespace sandglass::server
 

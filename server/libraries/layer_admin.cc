@@ -101,7 +101,7 @@ absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
   if (wish.empty()) {
     violations.push_back({"libraries", "is empty; name what to install"});
   }
-  absl::StatusOr<std::optional<WantedLibraries>> wanted =
+  absl::StatusOr<std::optional<LibraryRequest>> wanted =
       CheckLibraries(wish, language, profile.get(), violations);
   if (!violations.empty()) return InvalidRequest(violations);
   if (!wanted.ok()) return wanted.status();

@@ -12,8 +12,8 @@
 namespace sandglass::server {
 namespace {
 
-constexpr size_t kMostKeys = 1024;
-constexpr size_t kMostHad = 16 * 1024;
+constexpr size_t kMaxKeys = 1024;
+constexpr size_t kMaxHad = 16 * 1024;
 // How often an install that waits for others checks whether it is cancelled.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
 
@@ -34,11 +34,11 @@ std::string LockDigest(const policy::LibrarySet& set) {
 
 // For messages, since a lock may name thousands of libraries.
 std::string Shortened(const policy::LibrarySet& set) {
-  constexpr size_t kMost = 1000;
+  constexpr size_t kMax = 1000;
   const std::string text = set.Canonical();
-  return text.size() <= kMost
+  return text.size() <= kMax
              ? text
-             : absl::StrCat(text.substr(0, text.rfind('\n', kMost)), "\nand ",
+             : absl::StrCat(text.substr(0, text.rfind('\n', kMax)), "\nand ",
                             "more, ", set.libraries().size(), " in all");
 }
 
@@ -56,7 +56,7 @@ LayerKey KeyOf(const LibraryInstaller& installer,
           .registry = installer.registry};
 }
 
-UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found) {
+UsedLibraries Used(const LibraryRequest& wanted, const FoundLibraries& found) {
   return {.layer_id = found.layer.id,
           .names = wanted.decided->names,
           .installed = found.installed,
@@ -64,7 +64,7 @@ UsedLibraries Used(const WantedLibraries& wanted, const FoundLibraries& found) {
 }
 
 absl::StatusOr<FoundLibraries> Libraries::Get(
-    const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
+    const LibraryRequest& wanted, const LayerBuilds::Progress& progress,
     CancelToken& cancel) {
   const Instant began = Now();
   absl::StatusOr<FoundLibraries> found = Find(wanted, progress, cancel);
@@ -74,7 +74,7 @@ absl::StatusOr<FoundLibraries> Libraries::Get(
     const absl::MutexLock lock(&mutex_);
     // When there are too many, all are forgotten; callers then see only what
     // they used since.
-    if (had_.size() >= kMostHad) had_.clear();
+    if (had_.size() >= kMaxHad) had_.clear();
     had_.emplace(wanted.caller, found->layer.id);
   }
   // A layer with the same files may also be there for another image, whose
@@ -92,7 +92,7 @@ bool Libraries::HasHad(const std::string& caller, const std::string& layer_id) {
 }
 
 std::shared_ptr<const LayerKey> Libraries::KeyFor(
-    const LibraryInstaller& installer, const WantedLibraries& wanted) {
+    const LibraryInstaller& installer, const LibraryRequest& wanted) {
   const auto make = [&] {
     LayerKey key = KeyOf(installer, wanted.set());
     key.hex = key.Hex();
@@ -100,14 +100,14 @@ std::shared_ptr<const LayerKey> Libraries::KeyFor(
   };
   if (wanted.set().lock() != nullptr) return make();
   const absl::MutexLock lock(&mutex_);
-  if (keys_.size() >= kMostKeys) keys_.clear();
+  if (keys_.size() >= kMaxKeys) keys_.clear();
   std::shared_ptr<const LayerKey>& known = keys_[{&installer, wanted.decided}];
   if (known == nullptr) known = make();
   return known;
 }
 
 absl::StatusOr<FoundLibraries> Libraries::Find(
-    const WantedLibraries& wanted, const LayerBuilds::Progress& progress,
+    const LibraryRequest& wanted, const LayerBuilds::Progress& progress,
     CancelToken& cancel) {
   const policy::LibrarySet& set = wanted.set();
   const InstallerKey installers = {wanted.image, set.ecosystem()};

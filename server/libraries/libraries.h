@@ -62,7 +62,7 @@ class Libraries final : public LibraryFinder {
   // As LibraryFinder's. FAILED_PRECONDITION: the language has none here, or
   // they must be there and aren't; else errors of LayerBuilds::GetOrBuild and
   // InstallLibraries.
-  absl::StatusOr<FoundLibraries> Get(const WantedLibraries& wanted,
+  absl::StatusOr<FoundLibraries> Get(const LibraryRequest& wanted,
                                      const LayerBuilds::Progress& progress,
                                      CancelToken& cancel) override;
 
@@ -79,9 +79,9 @@ class Libraries final : public LibraryFinder {
  private:
   // The key of a set without a lock is computed only once.
   std::shared_ptr<const LayerKey> KeyFor(const LibraryInstaller& installer,
-                                         const WantedLibraries& wanted)
+                                         const LibraryRequest& wanted)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<FoundLibraries> Find(const WantedLibraries& wanted,
+  absl::StatusOr<FoundLibraries> Find(const LibraryRequest& wanted,
                                       const LayerBuilds::Progress& progress,
                                       CancelToken& cancel);
   absl::Status Install(const LibraryInstaller& installer,

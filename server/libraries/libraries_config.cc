@@ -31,8 +31,8 @@ RegistryConfig ReadRegistry(JsonObject object) {
   return registry;
 }
 
-constexpr size_t kMostZygotes = 8;
-constexpr size_t kMostPreloads = 64;
+constexpr size_t kMaxZygotes = 8;
+constexpr size_t kMaxPreloads = 64;
 
 // Accepts only a module's name, so that it can't be an option for the
 // interpreter.
@@ -64,8 +64,8 @@ LibraryZygoteConfig ReadZygote(JsonObject& object) {
   } else if (!set.ok()) {
     object.AddError("libraries", StdView(set.status().message()));
   }
-  if (zygote.preload.empty() || zygote.preload.size() > kMostPreloads) {
-    object.AddError("preload", absl::StrCat("takes 1 to ", kMostPreloads,
+  if (zygote.preload.empty() || zygote.preload.size() > kMaxPreloads) {
+    object.AddError("preload", absl::StrCat("takes 1 to ", kMaxPreloads,
                                             " modules to import"));
   }
   for (const std::string& module : zygote.preload) {
@@ -79,10 +79,10 @@ LibraryZygoteConfig ReadZygote(JsonObject& object) {
 void ReadZygotes(JsonObject& object, LibrariesConfig& libraries) {
   if (!object.Has("zygotes")) return;
   std::vector<JsonObject> zygotes = object.Objects("zygotes");
-  if (zygotes.size() > kMostZygotes) {
+  if (zygotes.size() > kMaxZygotes) {
     object.AddError("zygotes",
                     absl::StrCat("has ", zygotes.size(), " entries; at most ",
-                                 kMostZygotes, " are taken"));
+                                 kMaxZygotes, " are taken"));
     return;
   }
   for (JsonObject& zygote : zygotes) {
@@ -100,9 +100,9 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
     object->AddError(
         "dir", absl::StrCat(Quote(libraries.dir), " is not an absolute path"));
   }
-  constexpr uint64_t kMost = uint64_t{1} << 40;
+  constexpr uint64_t kMax = uint64_t{1} << 40;
   libraries.max_bytes =
-      object->ByteSize("max_bytes", {.max = kMost}, libraries.max_bytes);
+      object->ByteSize("max_bytes", {.max = kMax}, libraries.max_bytes);
   libraries.max_layer_bytes = object->ByteSize(
       "max_layer_bytes", {.min = 1 << 20, .max = uint64_t{64} << 30},
       libraries.max_layer_bytes);
@@ -113,7 +113,7 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
       "install_timeout", {.min = absl::Seconds(1), .max = absl::Hours(2)},
       libraries.install_timeout);
   libraries.install_memory_bytes = object->ByteSize(
-      "install_memory", {.min = uint64_t{256} << 20, .max = kMost},
+      "install_memory", {.min = uint64_t{256} << 20, .max = kMax},
       libraries.install_memory_bytes);
   libraries.install_at_once = static_cast<uint32_t>(object->Unsigned(
       "install_at_once", {.min = 1, .max = 64}, libraries.install_at_once));

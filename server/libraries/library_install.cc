@@ -48,7 +48,7 @@ constexpr char kCommand[] =
     "layer.tar -C layer .";
 constexpr size_t kLongestLine = 4096;
 // So many lines of its output are kept, to tell why it failed.
-constexpr size_t kMostLastLines = 400;
+constexpr size_t kMaxLastLines = 400;
 
 // Collects an install's output and the archive that it made.
 class InstallListener : public RunListener {
@@ -65,7 +65,7 @@ class InstallListener : public RunListener {
         if (line.size() < kLongestLine) line += c;
         continue;
       }
-      TakeLine(line);
+      HandleLine(line);
     }
   }
   bool OnFile(const sandbox::FileEvent& file) override {
@@ -77,19 +77,19 @@ class InstallListener : public RunListener {
   const os::Fd& archive() const { return archive_; }
   // Says why it failed, in the installer's own words.
   std::string Words(int exit_code) {
-    TakeLine(out_);
-    TakeLine(err_);
+    HandleLine(out_);
+    HandleLine(err_);
     return policy::LibraryFailureWords(ecosystem_, exit_code,
                                        absl::StrJoin(last_, "\n"));
   }
 
  private:
-  void TakeLine(std::string& line) {
+  void HandleLine(std::string& line) {
     if (progress_ && policy::IsLibraryProgress(ecosystem_, line)) {
       progress_(policy::CleanInstallerLine(line));
     }
     last_.push_back(std::exchange(line, std::string()));
-    if (last_.size() > kMostLastLines) last_.pop_front();
+    if (last_.size() > kMaxLastLines) last_.pop_front();
   }
 
   const policy::Ecosystem ecosystem_;

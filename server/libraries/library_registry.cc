@@ -71,7 +71,7 @@ std::optional<Found> FirstMatch(std::string_view text,
   return Found{*value + place.append, std::move(where)};
 }
 
-std::optional<Found> LookInto(const policy::RegistryPlace& place) {
+std::optional<Found> FindInRegistry(const policy::RegistryPlace& place) {
   if (place.variable.empty()) {
     const std::string path = HomePath(place.file);
     absl::StatusOr<std::string> text = ReadPlace(place, path);
@@ -102,7 +102,7 @@ absl::StatusOr<LibraryRegistry> FindRegistry(
   std::vector<std::string> hosts = config.hosts;
   for (const policy::RegistryPlace& place : recipe.registry) {
     if (!found.value.empty()) break;
-    found = LookInto(place).value_or(Found{});
+    found = FindInRegistry(place).value_or(Found{});
   }
   if (found.value.empty()) {
     return absl::NotFoundError(
@@ -116,7 +116,7 @@ absl::StatusOr<LibraryRegistry> FindRegistry(
   }
   if (config.url.empty()) {
     for (const policy::RegistryPlace& place : recipe.hosts) {
-      if (const auto host = LookInto(place)) hosts.push_back(host->value);
+      if (const auto host = FindInRegistry(place)) hosts.push_back(host->value);
     }
   }
   LibraryRegistry registry = {.url = url->text, .source = found.place};

@@ -24,7 +24,7 @@ bool IsPathCharacter(char c) {
 
 // Takes the port off the end of `authority` if it has one; otherwise `port`
 // stays.
-absl::Status TakePort(std::string_view& authority, uint16_t& port) {
+absl::Status ParsePort(std::string_view& authority, uint16_t& port) {
   const size_t bracket = authority.find(']');
   const size_t colon =
       authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
@@ -78,7 +78,7 @@ absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text) {
         absl::StrCat("a registry's address can't have ",
                      Quote(std::string_view(&*bad, 1)), " in its path"));
   }
-  if (absl::Status port = TakePort(authority, url.port); !port.ok()) {
+  if (absl::Status port = ParsePort(authority, url.port); !port.ok()) {
     return port;
   }
   if (authority.size() > 2 && authority.front() == '[') {

@@ -46,7 +46,7 @@ constexpr size_t kReadAhead = size_t{1} << 20;
 constexpr rlim_t kOpenFiles = 32;
 // The exit status of a process that could not give up its rights.
 constexpr int kUnconfined = 2;
-constexpr int kMostErrno = 4095;
+constexpr int kMaxErrno = 4095;
 
 // What the process says through its pipe.
 struct PipeAnswer {
@@ -116,15 +116,15 @@ sandbox::FileResult UnpackInto(const UnpackOrder& order, const os::Fd& archive,
   ::_exit(told ? 0 : 1);
 }
 
-void Tell(const os::Fd& caller, const UnpackAnswer& answer) {
+void SendAnswer(const os::Fd& caller, const UnpackAnswer& answer) {
   // A caller that is gone needs no answer.
   (void)os::SendPacket(caller.get(), answer.ToText(), {}, os::Wait::kYes);
 }
 
 // Takes an order and makes the process that carries it out. False: there will
 // be no more orders.
-bool TakeOrder(const os::Fd& channel, const UnpackWalls& walls,
-               std::vector<Work>& works) {
+bool HandleOrder(const os::Fd& channel, const UnpackWalls& walls,
+                 std::vector<Work>& works) {
   absl::StatusOr<os::Packet> packet =
       os::ReceivePacket(channel.get(), os::Wait::kNo);
   if (absl::IsNotFound(packet.status())) return true;
@@ -139,7 +139,7 @@ bool TakeOrder(const os::Fd& channel, const UnpackWalls& walls,
   const os::Fd tree = std::move(packet->fds[kOrderTree]);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    Tell(work.caller, {UnpackAnswer::Kind::kShort, 0, errno});
+    SendAnswer(work.caller, {UnpackAnswer::Kind::kShort, 0, errno});
     return true;
   }
   work.answer.reset(ends[0]);
@@ -151,7 +151,7 @@ bool TakeOrder(const os::Fd& channel, const UnpackWalls& walls,
     RunWork(walls, *order, parent, archive, tree, answer);
   }
   if (work.pid < 0) {
-    Tell(work.caller, {UnpackAnswer::Kind::kShort, 0, errno});
+    SendAnswer(work.caller, {UnpackAnswer::Kind::kShort, 0, errno});
     return true;
   }
   work.process.reset(pidfd);
@@ -174,7 +174,7 @@ void EndWork(const Work& work) {
   } else {
     answer = {UnpackAnswer::Kind::kDone, said.code, said.error};
   }
-  Tell(work.caller, answer);
+  SendAnswer(work.caller, answer);
 }
 
 void ServeOrders(const os::Fd& channel, const UnpackWalls& walls) {
@@ -201,7 +201,7 @@ void ServeOrders(const os::Fd& channel, const UnpackWalls& walls) {
       works.erase(works.begin() + static_cast<std::ptrdiff_t>(i));
     }
     // ORDER: last, since it makes the list longer.
-    if (fds[0].revents != 0 && !TakeOrder(channel, walls, works)) return;
+    if (fds[0].revents != 0 && !HandleOrder(channel, walls, works)) return;
   }
 }
 
@@ -251,7 +251,7 @@ std::optional<UnpackAnswer> UnpackAnswer::Parse(absl::string_view text) {
   if (!ParseNumbers<int>(text, {&kind, &answer.code, &answer.error}) ||
       kind < 0 || kind > static_cast<int>(Kind::kUnconfined) ||
       answer.code < 0 || answer.code >= sandbox::kFileCodeCount ||
-      answer.error < 0 || answer.error > kMostErrno) {
+      answer.error < 0 || answer.error > kMaxErrno) {
     return std::nullopt;
   }
   answer.kind = static_cast<Kind>(kind);

@@ -44,7 +44,7 @@ absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
                : absl::InvalidArgumentError(message);
   }
   // The size that the archive states can't be trusted.
-  std::string text(kMostEntryBytes + 1, '\0');
+  std::string text(kMaxEntryBytes + 1, '\0');
   size_t size = 0;
   while (size < text.size()) {
     const zip_int64_t got =
@@ -57,9 +57,9 @@ absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
     if (got == 0) break;
     size += static_cast<size_t>(got);
   }
-  if (size > kMostEntryBytes) {
+  if (size > kMaxEntryBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
-        archive, ": ", entry, " is larger than ", kMostEntryBytes, " bytes"));
+        archive, ": ", entry, " is larger than ", kMaxEntryBytes, " bytes"));
   }
   text.resize(size);
   return text;

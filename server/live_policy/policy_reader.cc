@@ -34,7 +34,7 @@ constexpr char kRead = 'r';
 constexpr char kBeat = 'b';
 constexpr char kGood = '+';
 constexpr char kBad = '-';
-constexpr size_t kMostWords = 64 * 1024;
+constexpr size_t kMaxWords = 64 * 1024;
 
 std::string ReadAgain(const std::string& directory, const PolicySet& in_force,
                       sandbox::TemplateLedger& ledger) {
@@ -44,7 +44,7 @@ std::string ReadAgain(const std::string& directory, const PolicySet& in_force,
   if (status.ok()) status = ledger.Append(policy->templates());
   if (!status.ok()) {
     return absl::StrCat(std::string(1, kBad),
-                        status.message().substr(0, kMostWords));
+                        status.message().substr(0, kMaxWords));
   }
   return absl::StrCat(
       std::string(1, kGood),

@@ -98,7 +98,7 @@ void PolicyReload::Loop() {
       asked = std::exchange(asked_, false);
     }
     if (!asked) {
-      hooks_.LookAfterHelpers();
+      hooks_.WatchHelpers();
       continue;
     }
     // sd_notify(3) asks this of a service that reloads.

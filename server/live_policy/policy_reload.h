@@ -46,7 +46,7 @@ class PolicyReloadHooks {
   virtual void FollowPolicy(bool changed) = 0;
   // Called now and then while there is nothing to do, to check whether what
   // MakeTemplates needs is still alive.
-  virtual void LookAfterHelpers() = 0;
+  virtual void WatchHelpers() = 0;
 };
 
 // Puts what the policy directory says into force while the daemon runs, all of

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr off_t kMostBytes = off_t{8} << 10;
-constexpr size_t kMostSecrets = 100;
+constexpr off_t kMaxBytes = off_t{8} << 10;
+constexpr size_t kMaxSecrets = 100;
 
 // Opens a file or directory. Does not follow `path` if it is a link, and does
 // not wait if it is a pipe.
@@ -49,10 +49,10 @@ absl::StatusOr<os::Fd> OpenSecret(const std::string& path) {
   if (!file.ok()) return file;
   struct stat info = {};
   if (::fstat(file->get(), &info) != 0) return os::ErrnoStatus("stat ", path);
-  if (info.st_size > 0 && info.st_size <= kMostBytes) return file;
+  if (info.st_size > 0 && info.st_size <= kMaxBytes) return file;
   return absl::InvalidArgumentError(absl::StrCat(path, " has ", info.st_size,
                                                  " bytes; a secret takes 1 to ",
-                                                 kMostBytes, " in one line"));
+                                                 kMaxBytes, " in one line"));
 }
 
 }  // namespace
@@ -72,9 +72,9 @@ absl::StatusOr<std::map<std::string, os::Fd>> OpenSecrets(
     absl::StatusOr<os::Fd> file = OpenSecret(entry.path().string());
     if (!file.ok()) return file.status();
     secrets.emplace(name, *std::move(file));
-    if (secrets.size() > kMostSecrets) {
+    if (secrets.size() > kMaxSecrets) {
       return absl::InvalidArgumentError(
-          absl::StrCat(directory, " has more than ", kMostSecrets, " secrets"));
+          absl::StrCat(directory, " has more than ", kMaxSecrets, " secrets"));
     }
   }
   if (error) {

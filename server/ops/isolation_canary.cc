@@ -20,10 +20,10 @@ namespace sandglass::server {
 namespace {
 
 constexpr absl::Duration kTime = absl::Seconds(20);
-constexpr uint64_t kLeastOutput = 64 * 1024;
+constexpr uint64_t kMinOutput = 64 * 1024;
 constexpr size_t kMaxQuotedBytes = 300;
 // Init, possibly the file agent, the shell and what it starts.
-constexpr size_t kMostProcesses = 8;
+constexpr size_t kMaxProcesses = 8;
 
 using Facts = std::map<std::string, std::vector<std::string>>;
 
@@ -59,8 +59,8 @@ struct Place {
 
 policy::Limits LimitsOf(policy::Limits limits) {
   limits.wall_time = limits.cpu_time = kTime;
-  limits.output_bytes = std::max(limits.output_bytes, kLeastOutput);
-  limits.output_total_bytes = std::max(limits.output_total_bytes, kLeastOutput);
+  limits.output_bytes = std::max(limits.output_bytes, kMinOutput);
+  limits.output_total_bytes = std::max(limits.output_total_bytes, kMinOutput);
   return limits;
 }
 
@@ -244,7 +244,7 @@ absl::Status JudgeIsolation(std::string_view output) {
          absl::StrCat("its ids are ", ids, " ", Only(facts, ids)));
   }
   is("net", "lo");
-  must(facts["process"].size() <= kMostProcesses,
+  must(facts["process"].size() <= kMaxProcesses,
        absl::StrCat("it sees ", facts["process"].size(), " processes"));
   for (const char* deed : {"reads", "writes", "does"}) {
     for (const std::string& what : facts[deed]) {

@@ -223,7 +223,7 @@ struct Metrics::Families {
       return made;
     });
   }
-  // The parts of NoteRun.
+  // The parts of RecordRun.
   void NoteTimings(const v1::RunCodeResponse& response) {
     const v1::PhaseTimings& timings = response.timings();
     const OfLanguage& of = Of(response.language());
@@ -298,7 +298,7 @@ struct Metrics::Families {
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
 Metrics::~Metrics() { Stop(); }
 
-void Metrics::NoteRun(const v1::RunCodeResponse& response) {
+void Metrics::RecordRun(const v1::RunCodeResponse& response) {
   Families& all = *families_;
   const std::string& language = response.language();
   all.runs
@@ -316,7 +316,7 @@ void Metrics::NoteRun(const v1::RunCodeResponse& response) {
   if (response.has_network()) all.NoteNetwork(response.network());
 }
 
-void Metrics::NoteCommand(const v1::ExecEnd& end) {
+void Metrics::RecordCommand(const v1::ExecEnd& end) {
   families_->commands.Add({{"outcome", OutcomeText(end.outcome())}})
       .Increment();
   if (const std::string limit = LimitOf(end.outcome()); !limit.empty()) {
@@ -324,8 +324,8 @@ void Metrics::NoteCommand(const v1::ExecEnd& end) {
   }
 }
 
-void Metrics::NoteDenied(const std::string& language,
-                         const sandbox::RefusedCalls& calls) {
+void Metrics::RecordRefusedCalls(const std::string& language,
+                                 const sandbox::RefusedCalls& calls) {
   const auto add = [&](const std::string& call, uint64_t count) {
     families_->denials.Add({{"language", language}, {"call", call}})
         .Increment(static_cast<double>(count));
@@ -336,7 +336,7 @@ void Metrics::NoteDenied(const std::string& language,
   if (calls.others > 0) add("other", calls.others);
 }
 
-void Metrics::NoteFill(const JailKey& key, absl::Duration took, bool made) {
+void Metrics::RecordFill(const JailKey& key, absl::Duration took, bool made) {
   if (!made) {
     families_->fill_failures.Add({{"kind", key.kind}}).Increment();
     return;
@@ -345,7 +345,8 @@ void Metrics::NoteFill(const JailKey& key, absl::Duration took, bool made) {
       .Observe(absl::ToDoubleSeconds(took));
 }
 
-void Metrics::NoteCall(std::string_view method, int code, absl::Duration took) {
+void Metrics::RecordCall(std::string_view method, int code,
+                         absl::Duration took) {
   const std::pair<std::string, std::string> parts = MethodParts(method);
   families_->handled
       .Add({{"grpc_service", parts.first},

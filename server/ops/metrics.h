@@ -38,20 +38,20 @@ class Metrics {
 
   // Notes a run that has an answer; its `queued` and `total` are counted since
   // it was accepted.
-  void NoteRun(const v1::RunCodeResponse& response);
-  void NoteCommand(const v1::ExecEnd& end);
+  void RecordRun(const v1::RunCodeResponse& response);
+  void RecordCommand(const v1::ExecEnd& end);
   // Notes system calls of programs that a jail's filter refused, if calls are
   // traced.
-  void NoteDenied(const std::string& language,
-                  const sandbox::RefusedCalls& calls);
+  void RecordRefusedCalls(const std::string& language,
+                          const sandbox::RefusedCalls& calls);
   // Notes that the pool made a jail, or could not, including jails for which a
   // run waits. Jails without an interpreter, which runs make for themselves,
   // appear in the runs' own phases and errors instead.
-  void NoteFill(const JailKey& key, absl::Duration took, bool made);
+  void RecordFill(const JailKey& key, absl::Duration took, bool made);
   // Notes a call of the API: its name, such as
   // "/sandglass.v1.SandboxService/RunCode", and the number of the status code
   // with which it ended.
-  void NoteCall(std::string_view method, int code, absl::Duration took);
+  void RecordCall(std::string_view method, int code, absl::Duration took);
 
   // The rest of what is served: the daemon's status and that of its compile
   // cache, which may be absent. Called by the thread that serves the metrics.

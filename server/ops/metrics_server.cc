@@ -18,9 +18,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr size_t kMostClients = 128;
+constexpr size_t kMaxClients = 128;
 constexpr int kAcceptsPerTurn = 32;
-constexpr size_t kMostHeadBytes = 8192;
+constexpr size_t kMaxHeadBytes = 8192;
 // The time for one client, from its connection to the last byte of its answer.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 // Of an answer that nobody reads, the kernel keeps no more than this.
@@ -115,7 +115,7 @@ void MetricsServer::Accept() {
     }
     ::setsockopt(connection.get(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes,
                  sizeof(kSendBufferBytes));
-    if (clients_.size() >= kMostClients) clients_.pop_front();
+    if (clients_.size() >= kMaxClients) clients_.pop_front();
     Client& client = clients_.emplace_back();
     client.fd = std::move(connection);
     client.since = Monotonic::now();
@@ -123,14 +123,14 @@ void MetricsServer::Accept() {
 }
 
 bool MetricsServer::Read(Client& client) {
-  std::array<char, kMostHeadBytes> bytes{};
+  std::array<char, kMaxHeadBytes> bytes{};
   const ssize_t got = ::recv(client.fd.get(), bytes.data(), bytes.size(), 0);
   if (got < 0) return errno == EAGAIN || errno == EINTR;
   if (got == 0) return false;
   client.request.append(bytes.data(), static_cast<size_t>(got));
   if (HasWholeHead(client.request)) {
     client.answer = Answer(client.request);
-  } else if (client.request.size() >= kMostHeadBytes) {
+  } else if (client.request.size() >= kMaxHeadBytes) {
     client.answer = Response("431 Request Header Fields Too Large",
                              "the request's head is too long\n", true);
   } else {

@@ -10,9 +10,9 @@
 
 namespace sandglass::server {
 
-Operations::Operations() : tally_(os::WallNow()) {}
+Operations::Operations() : usage_counter_(os::WallNow()) {}
 
-FillFunction Operations::Noted(FillFunction fill) {
+FillFunction Operations::Recording(FillFunction fill) {
   return [this, fill = std::move(fill)](const JailKey& key,
                                         sandbox::FillFor fill_for)
              -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
@@ -21,32 +21,33 @@ FillFunction Operations::Noted(FillFunction fill) {
     const absl::Status judged =
         patience_.Judge(key.kind, jail.status(), Monotonic::now());
     if (sandbox::IsZygoteStarting(judged)) return judged;
-    metrics_.NoteFill(key, Since(began), judged.ok());
+    metrics_.RecordFill(key, Since(began), judged.ok());
     if (!judged.ok()) return judged;
     return jail;
   };
 }
 
-void Operations::NoteRun(const Run& run, const RunEnd& end) {
+void Operations::RecordRun(const Run& run, const RunEnd& end) {
   // Of a program that was only looked at nothing has run.
   if (IsLookAlone(run.job().target)) return;
   const RunOrigin& origin = run.origin();
   if (!end.status.ok()) {
-    tally_.NoteError(origin.caller, origin.language, end.status);
+    usage_counter_.RecordError(origin.caller, origin.language, end.status);
     return;
   }
-  tally_.NoteRun(origin.caller, *end.response);
-  metrics_.NoteRun(*end.response);
+  usage_counter_.RecordRun(origin.caller, *end.response);
+  metrics_.RecordRun(*end.response);
 }
 
-void Operations::NoteRefused(const Caller& caller, const absl::Status& status) {
-  tally_.NoteError(caller, "", status);
+void Operations::RecordRefused(const Caller& caller,
+                               const absl::Status& status) {
+  usage_counter_.RecordError(caller, "", status);
 }
 
-void Operations::NoteCommand(const Caller& owner, const std::string& language,
-                             const v1::ExecEnd& end) {
-  tally_.NoteCommand(owner, language, end);
-  metrics_.NoteCommand(end);
+void Operations::RecordCommand(const Caller& owner, const std::string& language,
+                               const v1::ExecEnd& end) {
+  usage_counter_.RecordCommand(owner, language, end);
+  metrics_.RecordCommand(end);
 }
 
 void Operations::StartWatch(std::vector<std::string> written_directories,
@@ -67,7 +68,7 @@ absl::Status Operations::Serve(const MetricsConfig& config,
                                const CompileCache* compile_cache) {
   sources_ = std::move(sources);
   sources_.readiness = &readiness_;
-  sources_.tally = &tally_;
+  sources_.usage_counter = &usage_counter_;
   if (config.listen.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> address =
       metrics_.Serve(config.listen, [sources = sources_, compile_cache] {

@@ -39,11 +39,11 @@ class Operations final : public RunWatcher, public CommandWatcher {
   Metrics& metrics() { return metrics_; }
 
   // Returns a function that does `fill` and notes the result.
-  FillFunction Noted(FillFunction fill);
-  void NoteRun(const Run& run, const RunEnd& end) override;
-  void NoteRefused(const Caller& caller, const absl::Status& status) override;
-  void NoteCommand(const Caller& owner, const std::string& language,
-                   const v1::ExecEnd& end) override;
+  FillFunction Recording(FillFunction fill);
+  void RecordRun(const Run& run, const RunEnd& end) override;
+  void RecordRefused(const Caller& caller, const absl::Status& status) override;
+  void RecordCommand(const Caller& owner, const std::string& language,
+                     const v1::ExecEnd& end) override;
 
   // From here on conditions are looked after. `written_directories` are those
   // that the daemon writes to. What is referred to outlives the watch. Without
@@ -55,7 +55,7 @@ class Operations final : public RunWatcher, public CommandWatcher {
   bool WaitForFirst(absl::Duration timeout) const {
     return watch_->WaitForFirst(timeout);
   }
-  void LookAgain() { watch_->LookAgain(); }
+  void Recheck() { watch_->Recheck(); }
   bool EscapedFrom(const policy::Profile& profile) const {
     return watch_->EscapedFrom(profile);
   }
@@ -68,7 +68,7 @@ class Operations final : public RunWatcher, public CommandWatcher {
                      const CompileCache* compile_cache);
   // The answer to GetStatus. May take a moment. Call it only after Serve.
   v1::GetStatusResponse Status() const { return MakeStatus(sources_); }
-  const Tally& tally() const { return tally_; }
+  const UsageCounter& usage_counter() const { return usage_counter_; }
   // The address at which metrics are served; empty when they aren't.
   const std::string& metrics_address() const {
     return sources_.metrics_address;
@@ -82,9 +82,9 @@ class Operations final : public RunWatcher, public CommandWatcher {
 
  private:
   Readiness readiness_;
-  Tally tally_;
+  UsageCounter usage_counter_;
   Metrics metrics_;
-  FillPatience patience_;
+  FillGrace patience_;
   std::optional<ReadinessWatch> watch_;
   StatusSources sources_;
 };

@@ -11,7 +11,7 @@
 
 namespace sandglass::server {
 
-ProcessState LookAtOwnProcess() {
+ProcessState ReadOwnProcessState() {
   ProcessState state;
   std::ifstream status("/proc/self/status");
   for (std::string key; status >> key;) {
@@ -30,10 +30,10 @@ ProcessState LookAtOwnProcess() {
     ++state.open_fds;
   }
   if (state.open_fds > 0) --state.open_fds;  // the iterator's own descriptor
-  rlimit most{};
-  if (::getrlimit(RLIMIT_NOFILE, &most) == 0) {
+  rlimit max{};
+  if (::getrlimit(RLIMIT_NOFILE, &max) == 0) {
     state.max_open_fds = static_cast<uint32_t>(
-        std::min<rlim_t>(most.rlim_cur, std::numeric_limits<uint32_t>::max()));
+        std::min<rlim_t>(max.rlim_cur, std::numeric_limits<uint32_t>::max()));
   }
   return state;
 }

@@ -13,7 +13,7 @@ struct ProcessState {
   uint32_t open_fds = 0;  // without the one that this look takes
   uint32_t max_open_fds = 0;
 };
-ProcessState LookAtOwnProcess();
+ProcessState ReadOwnProcessState();
 
 }  // namespace sandglass::server
 

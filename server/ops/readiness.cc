@@ -61,17 +61,17 @@ Readiness::Readiness() {
   isolation.status = absl::UnavailableError(isolation.detail);
 }
 
-void Readiness::Start(Tell tell) {
+void Readiness::Start(ServingListener tell) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return;
   tell_ = std::move(tell);
-  TellOf(Whom::kAll);
+  NotifyListener(Whom::kAll);
 }
 
 void Readiness::Stop() {
   absl::MutexLock lock(&mutex_);
   stopped_ = true;
-  if (tell_) TellOf(Whom::kChanged);
+  if (tell_) NotifyListener(Whom::kChanged);
   tell_ = nullptr;
 }
 
@@ -91,7 +91,7 @@ void Readiness::Set(ReadyWhen condition, const absl::Status& status,
   }
   state.status = status;
   state.detail = status.ok() ? detail : std::string(status.message());
-  if (changed && tell_) TellOf(Whom::kChanged);
+  if (changed && tell_) NotifyListener(Whom::kChanged);
 }
 
 absl::Status Readiness::Get(ReadyWhen condition) const {
@@ -133,7 +133,7 @@ bool Readiness::Serves(std::string_view service) const {
   return true;
 }
 
-void Readiness::TellOf(Whom whom) {
+void Readiness::NotifyListener(Whom whom) {
   std::vector<std::string> serving;
   const auto tell =
       [&](const std::string& service) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

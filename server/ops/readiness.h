@@ -38,14 +38,15 @@ class Readiness {
  public:
   // Called for each service at the start and whenever its state changes. A lock
   // is held meanwhile, so it must not call this object.
-  using Tell = std::function<void(const std::string& service, bool serving)>;
+  using ServingListener =
+      std::function<void(const std::string& service, bool serving)>;
 
   // The services of the API.
   static absl::Span<const char* const> Services();
 
   Readiness();
 
-  void Start(Tell tell) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Start(ServingListener tell) ABSL_LOCKS_EXCLUDED(mutex_);
   // After this nothing is told any more.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -72,10 +73,11 @@ class Readiness {
   bool Serves(std::string_view service) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   enum class Whom { kAll, kChanged };
-  void TellOf(Whom whom) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NotifyListener(Whom whom) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
-  Tell tell_ ABSL_GUARDED_BY(mutex_);  // empty while nothing is served
+  ServingListener tell_
+      ABSL_GUARDED_BY(mutex_);  // empty while nothing is served
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::array<State, kReadyConditions> states_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> serving_ ABSL_GUARDED_BY(mutex_);

@@ -23,7 +23,7 @@ constexpr uint64_t kSmallPart = 20;
 
 }  // namespace
 
-absl::Status PoolWatch::Look(const std::vector<PoolKeyState>& states) {
+absl::Status PoolWatch::Check(const std::vector<PoolKeyState>& states) {
   std::string failing;
   std::map<JailKey, Seen> seen;
   for (const PoolKeyState& state : states) {
@@ -59,12 +59,12 @@ absl::Status JudgeYards(const std::vector<sandbox::YardStock>& yards) {
 }
 
 absl::Status JudgeRoom(const std::string& directory, const Room& room) {
-  if (room.free_bytes < std::min(kLeastFreeBytes, room.bytes / kSmallPart)) {
+  if (room.free_bytes < std::min(kMinFreeBytes, room.bytes / kSmallPart)) {
     return absl::ResourceExhaustedError(
         absl::StrCat(directory, " has only ", room.free_bytes, " bytes left"));
   }
   if (room.files > 0 &&
-      room.free_files < std::min(kLeastFreeFiles, room.files / kSmallPart)) {
+      room.free_files < std::min(kMinFreeFiles, room.files / kSmallPart)) {
     return absl::ResourceExhaustedError(absl::StrCat(
         directory, " has room for only ", room.free_files, " more files"));
   }
@@ -92,11 +92,11 @@ ReadinessWatch::ReadinessWatch(ReadinessWatchParts parts)
 ReadinessWatch::~ReadinessWatch() { Stop(); }
 
 void ReadinessWatch::Start() {
-  pool_and_disk_ = std::thread([this] { LookAfterPoolAndDisk(); });
-  isolation_ = std::thread([this] { LookAfterIsolation(); });
-  languages_ = std::thread([this] { LookAfterLanguages(); });
+  pool_and_disk_ = std::thread([this] { WatchPoolAndDisk(); });
+  isolation_ = std::thread([this] { WatchIsolation(); });
+  languages_ = std::thread([this] { WatchLanguages(); });
   if (parts_.audit != nullptr) {
-    audit_ = std::thread([this] { LookAfterAudit(); });
+    audit_ = std::thread([this] { WatchAudit(); });
   }
 }
 
@@ -105,7 +105,7 @@ bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {
   return mutex_.AwaitWithTimeout(absl::Condition(&tried_), timeout);
 }
 
-void ReadinessWatch::LookAgain() {
+void ReadinessWatch::Recheck() {
   absl::MutexLock lock(&mutex_);
   again_ = true;
 }
@@ -122,7 +122,7 @@ void ReadinessWatch::Stop() {
   }
 }
 
-void ReadinessWatch::LookAfterPoolAndDisk() {
+void ReadinessWatch::WatchPoolAndDisk() {
   PoolWatch pool;
   // A problem that was seen only once may be over already.
   absl::Status yards, yards_before;
@@ -134,7 +134,7 @@ void ReadinessWatch::LookAfterPoolAndDisk() {
       yards_before =
           std::exchange(yards, JudgeYards(parts_.daemon->YardStocks()));
     }
-    absl::Status made = pool.Look(parts_.daemon->PoolStates());
+    absl::Status made = pool.Check(parts_.daemon->PoolStates());
     if (made.ok() && !yards_before.ok()) made = yards;
     parts_.readiness->Set(ReadyWhen::kPool, made);
     parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
@@ -143,7 +143,7 @@ void ReadinessWatch::LookAfterPoolAndDisk() {
   } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
 }
 
-void ReadinessWatch::LookAfterAudit() {
+void ReadinessWatch::WatchAudit() {
   absl::MutexLock lock(&mutex_);
   do {
     audit_asked_ = Monotonic::now();
@@ -165,7 +165,7 @@ void ReadinessWatch::CheckAuditAnswers() {
           absl::FormatDuration(parts_.audit_patience))));
 }
 
-void ReadinessWatch::LookAfterIsolation() {
+void ReadinessWatch::WatchIsolation() {
   absl::Duration retry = kTryAgain;
   absl::MutexLock lock(&mutex_);
   while (!stopping_) {
@@ -183,7 +183,7 @@ void ReadinessWatch::LookAfterIsolation() {
   }
 }
 
-void ReadinessWatch::LookAfterLanguages() {
+void ReadinessWatch::WatchLanguages() {
   absl::MutexLock lock(&mutex_);
   while (
       !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), parts_.try_every)) {
@@ -203,11 +203,11 @@ bool ReadinessWatch::CheckIsolation() {
       },
       *parts_.runner, cancel_,
       [this](const absl::Status& escaped) {
-        NoteEscapes();
+        RecordEscapes();
         parts_.readiness->Set(ReadyWhen::kIsolation, escaped);
       });
   if (cancel_.reason().has_value()) return false;
-  NoteEscapes();
+  RecordEscapes();
   if (found.not_tried > 0) {
     // A language may not be prepared yet, or a profile lets no shell work.
     Log(LogLevel::kInfo, "isolation_not_tried",
@@ -224,7 +224,7 @@ bool ReadinessWatch::CheckIsolation() {
   return found.not_tried == 0;
 }
 
-void ReadinessWatch::NoteEscapes() {
+void ReadinessWatch::RecordEscapes() {
   std::set<std::string> templates = canary_.EscapedTemplates();
   absl::MutexLock lock(&mutex_);
   escaped_templates_ = std::move(templates);

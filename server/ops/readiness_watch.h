@@ -67,7 +67,7 @@ class ReadinessWatch {
   // came first.
   bool WaitForFirst(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Something may have changed, so the isolation is tried again soon.
-  void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Recheck() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether programs got out of jails like those of this profile, and no such
   // jail has held since. This is remembered for replaced profiles, too.
   bool EscapedFrom(const policy::Profile& profile) const
@@ -76,14 +76,14 @@ class ReadinessWatch {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void LookAfterPoolAndDisk() ABSL_LOCKS_EXCLUDED(mutex_);
-  void LookAfterIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
-  void LookAfterLanguages() ABSL_LOCKS_EXCLUDED(mutex_);
-  void LookAfterAudit() ABSL_LOCKS_EXCLUDED(mutex_);
+  void WatchPoolAndDisk() ABSL_LOCKS_EXCLUDED(mutex_);
+  void WatchIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
+  void WatchLanguages() ABSL_LOCKS_EXCLUDED(mutex_);
+  void WatchAudit() ABSL_LOCKS_EXCLUDED(mutex_);
   void CheckAuditAnswers() ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns whether it could be tried everywhere.
   bool CheckIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
-  void NoteEscapes() ABSL_LOCKS_EXCLUDED(mutex_);
+  void RecordEscapes() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ReadinessWatchParts parts_;
   CancelToken cancel_;
@@ -108,7 +108,7 @@ class ReadinessWatch {
 // merely slower. It remembers what it saw before.
 class PoolWatch {
  public:
-  absl::Status Look(const std::vector<PoolKeyState>& states);
+  absl::Status Check(const std::vector<PoolKeyState>& states);
 
  private:
   struct Seen {
@@ -130,11 +130,11 @@ struct Room {
   uint64_t files = 0;  // 0 when it doesn't count them
   uint64_t free_files = 0;
 };
-// RESOURCE_EXHAUSTED when less than kLeastFreeBytes or kLeastFreeFiles is left;
+// RESOURCE_EXHAUSTED when less than kMinFreeBytes or kMinFreeFiles is left;
 // on a small file system, when less than a twentieth is left.
 absl::Status JudgeRoom(const std::string& directory, const Room& room);
-inline constexpr uint64_t kLeastFreeBytes = uint64_t{16} << 20;
-inline constexpr uint64_t kLeastFreeFiles = 100;
+inline constexpr uint64_t kMinFreeBytes = uint64_t{16} << 20;
+inline constexpr uint64_t kMinFreeFiles = 100;
 
 // Returns an error for the first directory without room. A directory whose room
 // can't be asked for counts as good: whatever writes there will say more.

@@ -41,7 +41,7 @@ class FamilyList {
     Begin(MetricType::Counter, name, help);
     Add({}, value);
   }
-  std::vector<MetricFamily> Take() { return std::move(families_); }
+  std::vector<MetricFamily> Collect() { return std::move(families_); }
 
  private:
   std::vector<MetricFamily> families_;
@@ -237,7 +237,7 @@ std::vector<MetricFamily> StateFamilies(
   AddYards(status, list);
   if (status.has_audit()) AddAudit(status.audit(), list);
   if (compile_cache.has_value()) AddCompileCache(*compile_cache, list);
-  return list.Take();
+  return list.Collect();
 }
 
 }  // namespace sandglass::server

@@ -38,7 +38,7 @@ void FillAudit(const AuditLog& log, AuditFailure on_failure,
 }
 
 void FillProcess(v1::GetStatusResponse& response) {
-  const ProcessState process = LookAtOwnProcess();
+  const ProcessState process = ReadOwnProcessState();
   response.set_resident_bytes(process.resident_bytes);
   response.set_threads(process.threads);
   response.set_open_fds(process.open_fds);
@@ -61,10 +61,10 @@ v1::GetStatusResponse MakeStatus(const StatusSources& sources) {
   for (const PoolKeyState& state : sources.daemon->PoolStates()) {
     FillPoolKind(state, *response.add_pool());
   }
-  for (v1::RunCount& count : sources.tally->Runs()) {
+  for (v1::RunCount& count : sources.usage_counter->Runs()) {
     *response.add_runs() = std::move(count);
   }
-  for (v1::ErrorCount& count : sources.tally->Errors()) {
+  for (v1::ErrorCount& count : sources.usage_counter->Errors()) {
     *response.add_errors() = std::move(count);
   }
   response.set_sessions(static_cast<uint32_t>(sources.daemon->Sessions()));

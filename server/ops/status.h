@@ -19,7 +19,7 @@ namespace sandglass::server {
 struct StatusSources {
   const Readiness* readiness;
   const Admission* admission;
-  const Tally* tally;
+  const UsageCounter* usage_counter;
   MonotonicTime started;
   const OperatedDaemon* daemon;
   const AuditLog* audit = nullptr;  // null when there is none

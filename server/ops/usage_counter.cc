@@ -5,7 +5,7 @@
 
 namespace sandglass::server {
 
-void Tally::Use::Add(const v1::Usage& usage) {
+void UsageCounter::Use::Add(const v1::Usage& usage) {
   const absl::Duration took = FromProto(usage.wall_time());
   wall += took;
   cpu += FromProto(usage.cpu_user_time()) + FromProto(usage.cpu_system_time());
@@ -13,17 +13,19 @@ void Tally::Use::Add(const v1::Usage& usage) {
                          absl::ToDoubleSeconds(took);
 }
 
-void Tally::Use::Add(const v1::NetworkUse& network) {
+void UsageCounter::Use::Add(const v1::NetworkUse& network) {
   network_bytes += network.sent_bytes() + network.received_bytes();
 }
 
-Tally::Use& Tally::UseOf(const Caller& caller, const std::string& language) {
+UsageCounter::Use& UsageCounter::UseOf(const Caller& caller,
+                                       const std::string& language) {
   const bool known = used_.find(caller.name) != used_.end();
-  return used_[known || used_.size() < kMostCallers ? caller.name : kOthers]
+  return used_[known || used_.size() < kMaxCallers ? caller.name : kOthers]
               [language];
 }
 
-void Tally::NoteRun(const Caller& caller, const v1::RunCodeResponse& response) {
+void UsageCounter::RecordRun(const Caller& caller,
+                             const v1::RunCodeResponse& response) {
   absl::MutexLock lock(&mutex_);
   ++runs_[{response.language(), response.outcome()}];
   Use& use = UseOf(caller, response.language());
@@ -35,15 +37,17 @@ void Tally::NoteRun(const Caller& caller, const v1::RunCodeResponse& response) {
   if (response.has_network()) use.Add(response.network());
 }
 
-void Tally::NoteError(const Caller& caller, const std::string& language,
-                      const absl::Status& status) {
+void UsageCounter::RecordError(const Caller& caller,
+                               const std::string& language,
+                               const absl::Status& status) {
   absl::MutexLock lock(&mutex_);
   ++errors_[{ErrorReason(status), absl::StatusCodeToString(status.code())}];
   ++UseOf(caller, language).refused;
 }
 
-void Tally::NoteCommand(const Caller& owner, const std::string& language,
-                        const v1::ExecEnd& end) {
+void UsageCounter::RecordCommand(const Caller& owner,
+                                 const std::string& language,
+                                 const v1::ExecEnd& end) {
   absl::MutexLock lock(&mutex_);
   Use& use = UseOf(owner, language);
   ++use.commands;
@@ -51,7 +55,7 @@ void Tally::NoteCommand(const Caller& owner, const std::string& language,
   if (end.has_network()) use.Add(end.network());
 }
 
-std::vector<v1::RunCount> Tally::Runs() const {
+std::vector<v1::RunCount> UsageCounter::Runs() const {
   absl::MutexLock lock(&mutex_);
   std::vector<v1::RunCount> counts;
   for (const auto& [key, runs] : runs_) {
@@ -63,7 +67,7 @@ std::vector<v1::RunCount> Tally::Runs() const {
   return counts;
 }
 
-std::vector<v1::ErrorCount> Tally::Errors() const {
+std::vector<v1::ErrorCount> UsageCounter::Errors() const {
   absl::MutexLock lock(&mutex_);
   std::vector<v1::ErrorCount> counts;
   for (const auto& [key, calls] : errors_) {
@@ -75,8 +79,8 @@ std::vector<v1::ErrorCount> Tally::Errors() const {
   return counts;
 }
 
-v1::GetUsageResponse Tally::Usage(const std::optional<std::string>& caller,
-                                  absl::Time now) const {
+v1::GetUsageResponse UsageCounter::Usage(
+    const std::optional<std::string>& caller, absl::Time now) const {
   v1::GetUsageResponse response;
   *response.mutable_since() = ToProto(since_);
   *response.mutable_until() = ToProto(now);

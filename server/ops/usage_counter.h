@@ -21,24 +21,24 @@ namespace sandglass::server {
 
 // Counts what was done and for whom since the daemon's start. The counts end
 // with the daemon (what lasts is the audit log). Thread-safe.
-class Tally {
+class UsageCounter {
  public:
   // The most callers that are counted separately; those that come later are
   // counted together as kOthers.
-  static constexpr size_t kMostCallers = 1000;
+  static constexpr size_t kMaxCallers = 1000;
   static constexpr char kOthers[] = "others";
 
-  explicit Tally(absl::Time since) : since_(since) {}
+  explicit UsageCounter(absl::Time since) : since_(since) {}
 
   // Counts a run that was accepted and has an answer.
-  void NoteRun(const Caller& caller, const v1::RunCodeResponse& response)
+  void RecordRun(const Caller& caller, const v1::RunCodeResponse& response)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Counts a request that is answered with an error. `language` may be empty.
-  void NoteError(const Caller& caller, const std::string& language,
-                 const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  void RecordError(const Caller& caller, const std::string& language,
+                   const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Counts a command in one of this caller's sessions.
-  void NoteCommand(const Caller& owner, const std::string& language,
-                   const v1::ExecEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
+  void RecordCommand(const Caller& owner, const std::string& language,
+                     const v1::ExecEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ordered by language, then by outcome.
   std::vector<v1::RunCount> Runs() const ABSL_LOCKS_EXCLUDED(mutex_);

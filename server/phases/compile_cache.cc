@@ -194,7 +194,7 @@ void CompileCache::WriterLoop() {
     }
   }
   // The next daemon needs to know what was used last.
-  NoteUses();
+  RecordUses();
 }
 
 bool CompileCache::UpkeepDue() const {
@@ -202,7 +202,7 @@ bool CompileCache::UpkeepDue() const {
   return wrote_ || !used_.empty();
 }
 
-void CompileCache::NoteUses() {
+void CompileCache::RecordUses() {
   std::set<std::string> used;
   {
     absl::MutexLock lock(&mutex_);
@@ -249,7 +249,7 @@ void CompileCache::Evict() {
 }
 
 void CompileCache::Upkeep() {
-  NoteUses();
+  RecordUses();
   const std::vector<CompileStore::Found> found = store_.List();
   LruIndex disk;
   for (const CompileStore::Found& file : found) disk.Put(file.key, file.bytes);

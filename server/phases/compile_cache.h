@@ -114,7 +114,7 @@ class CompileCache {
   // Takes account of what is on the disk, where other daemons write too.
   void Upkeep() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sets the times of the files that were used.
-  void NoteUses() ABSL_LOCKS_EXCLUDED(mutex_);
+  void RecordUses() ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !waiting_.empty();
   }

@@ -54,7 +54,7 @@ std::string Objection(const struct stat& info, uint64_t max_bytes) {
 
 absl::StatusOr<CompileStore> CompileStore::Open(const std::string& directory,
                                                 uid_t owner, gid_t group) {
-  absl::StatusOr<os::Fd> fd = TakeOverDirectory(directory, owner, group, 0700);
+  absl::StatusOr<os::Fd> fd = AdoptDirectory(directory, owner, group, 0700);
   if (!fd.ok()) return fd.status();
   return CompileStore(directory, *std::move(fd));
 }

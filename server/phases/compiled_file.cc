@@ -44,14 +44,14 @@ class Reader {
 
   uint64_t Number() {
     uint64_t number = 0;
-    const std::string_view bytes = Take(kNumberBytes);
+    const std::string_view bytes = Consume(kNumberBytes);
     for (size_t i = 0; i < bytes.size(); ++i) {
       number |= static_cast<uint64_t>(static_cast<uint8_t>(bytes[i]))
                 << (8 * i);
     }
     return number;
   }
-  std::string_view Text() { return Take(Number()); }
+  std::string_view Text() { return Consume(Number()); }
   StreamResult Output() {
     StreamResult output;
     output.data = Text();
@@ -66,7 +66,7 @@ class Reader {
   bool at_end() const { return rest_.empty(); }
 
  private:
-  std::string_view Take(uint64_t size) {
+  std::string_view Consume(uint64_t size) {
     if (size > rest_.size()) {
       ok_ = false;
       return {};

@@ -18,7 +18,7 @@ namespace sandglass::server {
 namespace {
 
 // A program that gets less than this is not worth starting.
-constexpr absl::Duration kLeastRunTime = absl::Milliseconds(20);
+constexpr absl::Duration kMinRunTime = absl::Milliseconds(20);
 // This is plenty for a program. It is bounded because a run's reservation
 // doesn't count what the daemon itself holds.
 constexpr uint64_t kMaxArtifactBytes = uint64_t{32} << 20;
@@ -29,8 +29,8 @@ absl::Status ApplyDeadline(std::optional<MonotonicTime> deadline,
   if (!deadline.has_value()) return absl::OkStatus();
   const absl::Duration left = Until(*deadline);
   const absl::Duration margin = DeadlineMargin(left);
-  if (left < margin + kLeastRunTime) {
-    return DeadlineTooShort(left, margin + kLeastRunTime);
+  if (left < margin + kMinRunTime) {
+    return DeadlineTooShort(left, margin + kMinRunTime);
   }
   limits.wall_time = std::min(limits.wall_time, left - margin);
   return absl::OkStatus();
@@ -279,7 +279,7 @@ std::shared_ptr<const Inspected> LookedInVain(const Job& job,
 
 // Used when no runner inspected the program: either there was none, or `why`
 // says why it did not.
-absl::StatusOr<std::shared_ptr<const Inspected>> LookAgain(
+absl::StatusOr<std::shared_ptr<const Inspected>> Recheck(
     JobRunner& runner, const Job& job, const std::string& why,
     std::optional<MonotonicTime> deadline, CancelToken& cancel) {
   if (!why.empty()) return LookedInVain(job, why);
@@ -386,7 +386,7 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
   absl::StatusOr<JobResult> result = runner.Run(job, cancel, listener);
   if (result.ok() && result->not_looked_at) {
     absl::StatusOr<std::shared_ptr<const Inspected>> looked =
-        LookAgain(runner, job, *result->not_looked_at, deadline, cancel);
+        Recheck(runner, job, *result->not_looked_at, deadline, cancel);
     if (!looked.ok()) return looked.status();
     inspected = *std::move(looked);
     if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);

@@ -4,9 +4,8 @@
 
 namespace sandglass::server {
 
-absl::Status FillPatience::Judge(const std::string& kind,
-                                 const absl::Status& status,
-                                 MonotonicTime now) {
+absl::Status FillGrace::Judge(const std::string& kind,
+                              const absl::Status& status, MonotonicTime now) {
   absl::MutexLock lock(&mutex_);
   if (!sandbox::IsZygoteStarting(status)) {
     starting_since_.erase(kind);

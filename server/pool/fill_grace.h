@@ -14,9 +14,9 @@ namespace sandglass::server {
 
 // Distinguishes a zygote that is still starting from one that can't start.
 // Neither gives a jail, but for the first that is no failure. Thread-safe.
-class FillPatience {
+class FillGrace {
  public:
-  explicit FillPatience(absl::Duration patience = absl::Seconds(15))
+  explicit FillGrace(absl::Duration patience = absl::Seconds(15))
       : patience_(patience) {}
 
   // Returns how the result of a fill of that kind of jails is to be treated:

@@ -7,15 +7,15 @@
 
 namespace sandglass::server {
 
-FillNews NewsOf(const absl::Status& last, const absl::Status& now) {
-  if (now == last) return FillNews::kNone;
-  if (!now.ok()) return FillNews::kFails;
-  return last.ok() ? FillNews::kNone : FillNews::kWorksAgain;
+FillChange NewsOf(const absl::Status& last, const absl::Status& now) {
+  if (now == last) return FillChange::kNone;
+  if (!now.ok()) return FillChange::kFails;
+  return last.ok() ? FillChange::kNone : FillChange::kWorksAgain;
 }
 
 void LogFillNews(const JailKey& key, const absl::Status& status,
-                 FillNews news) {
-  if (news == FillNews::kFails) {
+                 FillChange news) {
+  if (news == FillChange::kFails) {
     // The spawner logs it itself when a zygote ends.
     Log(sandbox::IsZygoteStarting(status) ? LogLevel::kInfo
                                           : LogLevel::kWarning,
@@ -24,7 +24,7 @@ void LogFillNews(const JailKey& key, const absl::Status& status,
          {"profile", key.profile},
          {"code", absl::StatusCodeToString(status.code())},
          {"error", std::string(status.message())}});
-  } else if (news == FillNews::kWorksAgain) {
+  } else if (news == FillChange::kWorksAgain) {
     Log(LogLevel::kInfo, "pool_fill_works_again",
         {{"kind", key.kind}, {"profile", key.profile}});
   }

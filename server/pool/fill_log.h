@@ -7,12 +7,13 @@
 namespace sandglass::server {
 
 // What the log has to say about the latest fill of a key.
-enum class FillNews { kNone, kFails, kWorksAgain };
+enum class FillChange { kNone, kFails, kWorksAgain };
 
 // A failure is reported once; then again only after a fill has worked, or when
 // it fails in another way.
-FillNews NewsOf(const absl::Status& last, const absl::Status& now);
-void LogFillNews(const JailKey& key, const absl::Status& status, FillNews news);
+FillChange NewsOf(const absl::Status& last, const absl::Status& now);
+void LogFillNews(const JailKey& key, const absl::Status& status,
+                 FillChange news);
 
 }  // namespace sandglass::server
 

@@ -75,7 +75,7 @@ void JailPool::Start() {
     Log(LogLevel::kWarning, "pool_below_floor",
         {{"jails_wanted", wanted},
          {"jails_kept", kept},
-         {"most_idle", uint64_t{options_.most_idle}},
+         {"most_idle", uint64_t{options_.max_idle}},
          {"memory_budget_bytes", options_.memory_budget_bytes}});
   }
   for (uint32_t i = 0; i < options_.fillers; ++i) {
@@ -102,13 +102,13 @@ void JailPool::Stop() {
   bytes_ = 0;
 }
 
-std::unique_ptr<Jail> JailPool::Take(const JailKey& key) {
+std::unique_ptr<Jail> JailPool::Acquire(const JailKey& key) {
   if (options_.floor == 0) return nullptr;
   bool first = true;
   while (true) {
     // Declared before the lock below, so that no jail is destroyed while it is
     // held.
-    std::unique_ptr<Jail> jail = TakeNewest(key, first);
+    std::unique_ptr<Jail> jail = HandOutNewest(key, first);
     if (jail == nullptr || healthy_(*jail)) return jail;
     first = false;
     absl::MutexLock lock(&mutex_);
@@ -126,7 +126,7 @@ std::unique_ptr<Jail> JailPool::Take(const JailKey& key) {
   }
 }
 
-std::unique_ptr<Jail> JailPool::TakeNewest(const JailKey& key, bool first) {
+std::unique_ptr<Jail> JailPool::HandOutNewest(const JailKey& key, bool first) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return nullptr;
   const MonotonicTime now = Monotonic::now();
@@ -138,7 +138,7 @@ std::unique_ptr<Jail> JailPool::TakeNewest(const JailKey& key, bool first) {
     }
     last_take_ = now;
     entry.last_use = now;
-    entry.meter.Note(now, BurstWindow(entry.counts.mean_fill));
+    entry.meter.Record(now, BurstWindow(entry.counts.mean_fill));
   }
   std::unique_ptr<Jail> jail;
   if (entry.idle.empty()) {
@@ -166,7 +166,7 @@ std::unique_ptr<Jail> JailPool::PopNewest(Entry& entry) {
   return jail;
 }
 
-std::unique_ptr<Jail> JailPool::TakeForTrial(const JailKey& key) {
+std::unique_ptr<Jail> JailPool::AcquireForTrial(const JailKey& key) {
   std::unique_ptr<Jail> jail;
   {
     absl::MutexLock lock(&mutex_);
@@ -190,13 +190,13 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
   }
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       MakeJail(key, sandbox::FillFor::kRun);
-  FillNews news = FillNews::kNone;
+  FillChange news = FillChange::kNone;
   {
     absl::MutexLock lock(&mutex_);
     const MonotonicTime now = Monotonic::now();
     --callers_filling_;
     if (const auto it = entries_.find(key); it != entries_.end()) {
-      news = NoteFill(it->second, jail.status(), began, now);
+      news = RecordFill(it->second, jail.status(), began, now);
     }
     if (callers_filling_ == 0) WakeIfWanted(now);
   }
@@ -293,7 +293,7 @@ void JailPool::CheckHealth(Entry& entry, MonotonicTime now) {
 
 bool JailPool::Wants(const Entry& entry) const {
   return entry.idle.size() + entry.coming < entry.target &&
-         !(entry.kind.slow && filling_slow_) && jails_ < options_.most_idle &&
+         !(entry.kind.slow && filling_slow_) && jails_ < options_.max_idle &&
          bytes_ + entry.kind.idle_bytes <= options_.memory_budget_bytes;
 }
 
@@ -372,12 +372,12 @@ void JailPool::WakeIfWanted(MonotonicTime now) {
   }
 }
 
-FillNews JailPool::NoteFill(Entry& entry, const absl::Status& status,
-                            MonotonicTime began, MonotonicTime now) {
+FillChange JailPool::RecordFill(Entry& entry, const absl::Status& status,
+                                MonotonicTime began, MonotonicTime now) {
   KeyState& counts = entry.counts;
   if (sandbox::IsZygoteStarting(status)) {
     entry.retry_at = After(now, kZygoteRetry);
-    return FillNews::kNone;
+    return FillChange::kNone;
   }
   if (status.ok()) {
     counts.last_fill = absl::FromChrono(now - began);
@@ -460,7 +460,7 @@ void JailPool::FillOne(const Work& work) {
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       MakeJail(work.key, work.fill_for);
   const absl::Status status = jail.status();
-  FillNews news = FillNews::kNone;
+  FillChange news = FillChange::kNone;
   {
     absl::MutexLock lock(&mutex_);
     const MonotonicTime now = Monotonic::now();
@@ -473,7 +473,7 @@ void JailPool::FillOne(const Work& work) {
     const bool known = it != entries_.end() && it->second.serial == work.serial;
     if (known) {
       --it->second.coming;
-      news = NoteFill(it->second, status, began, now);
+      news = RecordFill(it->second, status, began, now);
     }
     if (known && status.ok()) {
       Entry& entry = it->second;

@@ -41,7 +41,7 @@ class JailPool {
   // The most keys that are kept at once without being named in `always`. For
   // one more, the least recently used one is dropped, so that a caller who
   // varies the limits can't fill the machine.
-  static constexpr size_t kMostLearnt = 16;
+  static constexpr size_t kMaxLearnt = 16;
 
   JailPool(PoolOptions options, FillFunction fill, HealthFunction healthy);
   // Calls Stop(). No caller may be inside Take or Fill any more.
@@ -59,11 +59,11 @@ class JailPool {
   // caller from now on. Returns nullptr when there is none; Fill then makes
   // one. It makes no jail, drops none and never waits for a filler; at most it
   // wakes one. It remembers that the key is used.
-  std::unique_ptr<sandbox::Jail> Take(const JailKey& key)
+  std::unique_ptr<sandbox::Jail> Acquire(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The same for a trial, which doesn't count as a use of the key: nothing is
   // remembered.
-  std::unique_ptr<sandbox::Jail> TakeForTrial(const JailKey& key)
+  std::unique_ptr<sandbox::Jail> AcquireForTrial(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Keeps this key from now on as if it had been in `always`.
@@ -87,8 +87,8 @@ class JailPool {
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Does for the fillers what Admission::LookAgain does for TakeOverdue.
-  void LookAgain() ABSL_LOCKS_EXCLUDED(mutex_) {
+  // Does for the fillers what Admission::Recheck does for PopOverdue.
+  void Recheck() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     wake_.SignalAll();
   }
@@ -113,7 +113,7 @@ class JailPool {
     uint64_t serial;  // differs after a key was forgotten and learnt anew
     bool always;
     KindOptions kind;
-    TakeMeter meter;
+    DemandMeter meter;
     std::optional<MonotonicTime> last_use;
     std::deque<Idle> idle;  // oldest first
     uint32_t coming = 0;    // being made by fillers
@@ -151,7 +151,7 @@ class JailPool {
 
   // Returns nullptr when there is none. `first` is false when it replaces a
   // jail that turned out to be dead.
-  std::unique_ptr<sandbox::Jail> TakeNewest(const JailKey& key, bool first)
+  std::unique_ptr<sandbox::Jail> HandOutNewest(const JailKey& key, bool first)
       ABSL_LOCKS_EXCLUDED(mutex_);
   Entry& Learn(const JailKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the newest idle jail. Precondition: there is one.
@@ -195,8 +195,8 @@ class JailPool {
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Wakes a filler if there is work for it that no filler knows of.
   void WakeIfWanted(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  FillNews NoteFill(Entry& entry, const absl::Status& status,
-                    MonotonicTime began, MonotonicTime now)
+  FillChange RecordFill(Entry& entry, const absl::Status& status,
+                        MonotonicTime began, MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const PoolOptions options_;

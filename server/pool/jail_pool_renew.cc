@@ -20,7 +20,7 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
       oldest = it;
     }
   }
-  if (learnt >= kMostLearnt) {
+  if (learnt >= kMaxLearnt) {
     Condemn(oldest->second, 0, oldest->second.idle.size());
     entries_.erase(oldest);
     wake_.Signal();

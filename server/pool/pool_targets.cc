@@ -12,9 +12,9 @@ constexpr absl::Duration kLongestPeriod = absl::Hours(24 * 365);
 
 // How many jails of this size the budget holds.
 uint32_t Fits(uint64_t bytes, uint64_t budget) {
-  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
-  return bytes == 0 ? kMost
-                    : static_cast<uint32_t>(std::min(kMost, budget / bytes));
+  constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
+  return bytes == 0 ? kMax
+                    : static_cast<uint32_t>(std::min(kMax, budget / bytes));
 }
 
 uint32_t FloorOf(const Demand& demand, const PoolOptions& options) {
@@ -30,7 +30,7 @@ uint32_t TargetFor(const Demand& demand, const PoolOptions& options) {
   const uint32_t floor = FloorOf(demand, options);
   const uint32_t wanted = used ? std::max(floor, demand.peak) : floor;
   return std::min({wanted, options.ceiling,
-                   demand.ceiling.value_or(options.ceiling), options.most_idle,
+                   demand.ceiling.value_or(options.ceiling), options.max_idle,
                    Fits(demand.idle_bytes, options.memory_budget_bytes)});
 }
 
@@ -48,7 +48,7 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
   }
 
   std::vector<uint32_t> targets(demands.size(), 0);
-  uint32_t jails_left = options.most_idle;
+  uint32_t jails_left = options.max_idle;
   uint64_t bytes_left = options.memory_budget_bytes;
   const auto has_room = [&](size_t i, uint32_t up_to) {
     return jails_left > 0 && targets[i] < std::min(wanted[i], up_to) &&
@@ -92,12 +92,12 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
   }
 }
 
-TakeMeter::TakeMeter(absl::Duration memory, uint32_t most)
+DemandMeter::DemandMeter(absl::Duration memory, uint32_t max)
     : period_(absl::ToChronoNanoseconds(
           std::clamp(memory / 2, absl::Nanoseconds(1), kLongestPeriod))),
-      most_(most) {}
+      max_(max) {}
 
-void TakeMeter::Roll(MonotonicTime now) {
+void DemandMeter::Roll(MonotonicTime now) {
   const auto age = now - period_start_;
   if (age < period_) return;
   const bool next = age < 2 * period_;
@@ -106,9 +106,9 @@ void TakeMeter::Roll(MonotonicTime now) {
   period_start_ = next ? period_start_ + period_ : now;
 }
 
-void TakeMeter::Note(MonotonicTime now, absl::Duration window) {
+void DemandMeter::Record(MonotonicTime now, absl::Duration window) {
   takes_.push_back(now);
-  while (takes_.size() > most_ ||
+  while (takes_.size() > max_ ||
          absl::FromChrono(now - takes_.front()) > window) {
     takes_.pop_front();
     if (takes_.empty()) break;
@@ -116,12 +116,12 @@ void TakeMeter::Note(MonotonicTime now, absl::Duration window) {
   Raise(now, static_cast<uint32_t>(takes_.size()));
 }
 
-void TakeMeter::Raise(MonotonicTime now, uint32_t peak) {
+void DemandMeter::Raise(MonotonicTime now, uint32_t peak) {
   Roll(now);
-  current_ = std::max(current_, std::min(peak, most_));
+  current_ = std::max(current_, std::min(peak, max_));
 }
 
-uint32_t TakeMeter::Peak(MonotonicTime now) const {
+uint32_t DemandMeter::Peak(MonotonicTime now) const {
   const auto age = now - period_start_;
   if (age < period_) return std::max(current_, previous_);
   return age < 2 * period_ ? current_ : 0;

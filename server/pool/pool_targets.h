@@ -58,8 +58,8 @@ struct PoolOptions {
   // The idle jails that are kept of each key that is always kept or was used
   // recently. 0 turns the pool off.
   uint32_t floor = 2;
-  uint32_t ceiling = 16;    // most idle jails of one key; limits `floor`, too
-  uint32_t most_idle = 64;  // of all keys together
+  uint32_t ceiling = 16;   // most idle jails of one key; limits `floor`, too
+  uint32_t max_idle = 64;  // of all keys together
   // The memory that all idle jails may use together; each counts with the
   // idle_bytes of its kind. If `kinds` is empty, all kinds have the default
   // KindOptions.
@@ -113,12 +113,12 @@ struct Demand {
 
 // The number of idle jails that this key should have if it were alone. If it is
 // always kept or was used within idle_age, that is the recent peak, at least
-// the floor, and at most what the ceiling, most_idle and the memory budget
+// the floor, and at most what the ceiling, max_idle and the memory budget
 // allow. Otherwise it is 0.
 uint32_t TargetFor(const Demand& demand, const PoolOptions& options);
 
 // The targets of all keys together, in the order of `demands`; the keys share
-// most_idle and the memory budget. First come the floors of the keys that are
+// max_idle and the memory budget. First come the floors of the keys that are
 // always kept, then those of the others: one jail per key in turn, the most
 // recently used key first. What is left goes to what the keys want beyond that.
 // Each next jail goes to the key whose jails hold the least memory with it, so
@@ -128,14 +128,14 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
 
 // Measures the most takes within one window recently. A peak is remembered for
 // at least half and at most the whole of `memory`.
-class TakeMeter {
+class DemandMeter {
  public:
-  // Counts no higher than `most`, which bounds what it stores.
-  TakeMeter(absl::Duration memory, uint32_t most);
+  // Counts no higher than `max`, which bounds what it stores.
+  DemandMeter(absl::Duration memory, uint32_t max);
 
   // Notes one take now; `window` is about as long as a fill lasts. Times of
   // later calls must never be earlier.
-  void Note(MonotonicTime now, absl::Duration window);
+  void Record(MonotonicTime now, absl::Duration window);
   // Makes the peak at least this.
   void Raise(MonotonicTime now, uint32_t peak);
   uint32_t Peak(MonotonicTime now) const;
@@ -146,7 +146,7 @@ class TakeMeter {
   // Two periods follow each other, so that an old peak is forgotten without
   // keeping a list.
   MonotonicTime::duration period_;
-  uint32_t most_;
+  uint32_t max_;
   MonotonicTime period_start_;
   uint32_t current_ = 0;
   uint32_t previous_ = 0;

@@ -47,9 +47,9 @@ uint64_t NumbersForAll(int first, const Acceptor::Options& options) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const auto end = static_cast<int>(
-      std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(kMostTapped)));
+      std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(kMaxTapped)));
   const auto all =
-      static_cast<uint64_t>(std::clamp(end - first, 1, options.most_numbers));
+      static_cast<uint64_t>(std::clamp(end - first, 1, options.max_numbers));
   return all - std::min(options.root_numbers, all / 4);
 }
 
@@ -88,9 +88,9 @@ void AppendFrame(std::string& bytes, uint8_t type, const std::string& payload) {
 // Reads what a client has sent; otherwise the kernel would throw away what we
 // tell it. A client that sends all the time is not waited for.
 void DropSome(int fd) {
-  constexpr int kMostReads = 16;
+  constexpr int kMaxReads = 16;
   char unread[4096];
-  for (int i = 0; i < kMostReads; ++i) {
+  for (int i = 0; i < kMaxReads; ++i) {
     if (::recv(fd, unread, sizeof(unread), MSG_DONTWAIT) <= 0) return;
   }
 }
@@ -192,7 +192,7 @@ void Acceptor::Loop() {
 }
 
 void Acceptor::SweepNumbers() {
-  for (const std::string& caller : peers_.Sweep()) numbers_.Give(caller);
+  for (const std::string& caller : peers_.Sweep()) numbers_.Release(caller);
 }
 
 void Acceptor::Sweep() {
@@ -280,7 +280,7 @@ void Acceptor::Admit(os::Fd connection) {
   if (in_the_way.has_value() && !EndSilent(*in_the_way)) {
     ++ended_;
     return SendAway(connection,
-                    absl::StrCat(name, " has its share of the ", shares_.most(),
+                    absl::StrCat(name, " has its share of the ", shares_.max(),
                                  " connections already, each "
                                  "with a call; close some"));
   }
@@ -297,7 +297,7 @@ void Acceptor::Admit(os::Fd connection) {
   watched_.emplace(
       fd, Watched{std::move(connection), numbered.get(), name, tap.get()});
   shares_.Add(name);
-  numbers_.Take(name);
+  numbers_.Acquire(name);
   peers_.Add(numbered.get(), *std::move(caller), std::move(tap));
   handover_(numbered.release());
 }
@@ -308,7 +308,7 @@ os::Fd Acceptor::Renumber(int fd) {
   bool wrapped = false;
   while (true) {
     os::Fd numbered(::fcntl(fd, F_DUPFD_CLOEXEC, next_number_));
-    if (numbered.valid() && numbered.get() >= kMostTapped) {
+    if (numbered.valid() && numbered.get() >= kMaxTapped) {
       numbered.reset();
       errno = EMFILE;
     }

@@ -44,7 +44,7 @@ class Acceptor {
     absl::Duration number_grace = absl::Minutes(1);
     // How many numbers there are, including those in their grace; there are
     // fewer if the process may not have that many files open.
-    int most_numbers = kMostTapped;
+    int max_numbers = kMaxTapped;
     // So many of them root has in any case.
     uint64_t root_numbers = 256;
     // Within this time a client must have said that it speaks HTTP/2, for which

@@ -6,12 +6,12 @@
 
 namespace sandglass::server {
 
-absl::Status AnswerRoom::Take(const std::string& caller, uint64_t bytes,
-                              std::string_view advice) {
+absl::Status AnswerRoom::Acquire(const std::string& caller, uint64_t bytes,
+                                 std::string_view advice) {
   absl::MutexLock lock(&mutex_);
   switch (shares_.RoomFor(caller, bytes)) {
     case Shares::Room::kYes:
-      shares_.Take(caller, bytes);
+      shares_.Acquire(caller, bytes);
       return absl::OkStatus();
     case Shares::Room::kCallerHasItsShare:
       return AnswerBytesFull(caller, bytes, shares_.held_by(caller), advice);
@@ -21,9 +21,9 @@ absl::Status AnswerRoom::Take(const std::string& caller, uint64_t bytes,
   return AnswerBytesFull("all callers", bytes, shares_.held(), advice);
 }
 
-void AnswerRoom::Give(const std::string& caller, uint64_t bytes) {
+void AnswerRoom::Release(const std::string& caller, uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
-  shares_.Give(caller, bytes);
+  shares_.Release(caller, bytes);
 }
 
 uint64_t AnswerRoom::held() const {
@@ -31,19 +31,19 @@ uint64_t AnswerRoom::held() const {
   return shares_.held();
 }
 
-absl::Status HeldAnswer::Take(const std::string& caller, uint64_t bytes,
-                              std::string_view advice) {
-  Give();
+absl::Status HeldAnswer::Acquire(const std::string& caller, uint64_t bytes,
+                                 std::string_view advice) {
+  Release();
   if (bytes <= AnswerRoom::kFreeBytes) return absl::OkStatus();
-  absl::Status room = room_.Take(caller, bytes, advice);
+  absl::Status room = room_.Acquire(caller, bytes, advice);
   if (!room.ok()) return room;
   caller_ = caller;
   bytes_ = bytes;
   return room;
 }
 
-void HeldAnswer::Give() {
-  if (bytes_ > 0) room_.Give(caller_, std::exchange(bytes_, 0));
+void HeldAnswer::Release() {
+  if (bytes_ > 0) room_.Release(caller_, std::exchange(bytes_, 0));
 }
 
 absl::Status HeldAnswer::Put(const std::string& caller,
@@ -51,7 +51,7 @@ absl::Status HeldAnswer::Put(const std::string& caller,
                              grpc::ByteBuffer* response,
                              std::string_view advice) {
   if (!answer.ok()) return answer.status();
-  absl::Status room = Take(caller, answer->Length(), advice);
+  absl::Status room = Acquire(caller, answer->Length(), advice);
   if (room.ok()) *response = *std::move(answer);
   return room;
 }

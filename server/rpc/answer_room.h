@@ -28,10 +28,10 @@ class AnswerRoom {
 
   // Takes room for an answer. When there is none for that caller, returns
   // AnswerBytesFull with `advice` and takes nothing.
-  absl::Status Take(const std::string& caller, uint64_t bytes,
-                    std::string_view advice) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Acquire(const std::string& caller, uint64_t bytes,
+                       std::string_view advice) ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives back what the caller had taken before.
-  void Give(const std::string& caller, uint64_t bytes)
+  void Release(const std::string& caller, uint64_t bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   uint64_t held() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -52,14 +52,14 @@ class HeldAnswer {
 
   // `room` must outlive this object.
   explicit HeldAnswer(AnswerRoom& room) : room_(room) {}
-  ~HeldAnswer() { Give(); }
+  ~HeldAnswer() { Release(); }
   HeldAnswer(const HeldAnswer&) = delete;
   HeldAnswer& operator=(const HeldAnswer&) = delete;
 
-  // Does AnswerRoom::Take, and gives back what this object held before.
-  absl::Status Take(const std::string& caller, uint64_t bytes,
-                    std::string_view advice);
-  void Give();
+  // Does AnswerRoom::Acquire, and gives back what this object held before.
+  absl::Status Acquire(const std::string& caller, uint64_t bytes,
+                       std::string_view advice);
+  void Release();
 
   // If `answer` is a message and there is room for it, puts it into `response`,
   // from where gRPC sends it. Returns the status with which the call ends.

@@ -19,7 +19,7 @@ using Work = FileSession::Work;
 constexpr size_t kChunkBytes = size_t{256} << 10;
 constexpr std::string_view kIncomplete = "the archive is incomplete";
 constexpr uint64_t kAnySize = uint64_t{1} << 62;
-constexpr uint32_t kMostEntries = 1'000'000;
+constexpr uint32_t kMaxEntries = 1'000'000;
 constexpr uint32_t kListedAtOnce = 1'000;
 
 // Removes what is in a directory; it is fine when there is no directory. The
@@ -85,7 +85,7 @@ void SnapshotFilesCall::Open(const Caller& caller) {
 
 void SnapshotFilesCall::OnWriteDone(bool ok) {
   current_.Clear();
-  held_.Give();
+  held_.Release();
   parts_.threads->Continue({caller_.name, request_.session_id()}, [this, ok] {
     if (!ok) return End(CallerGone());
     if (last_) return End(absl::OkStatus());
@@ -134,16 +134,16 @@ void RestoreFilesCall::Start(const Caller& caller) {
 void RestoreFilesCall::OnReadDone(bool ok) {
   if (files_ == nullptr) {
     if (!ok) return End(InvalidRequest({{"start", "must come first"}}));
-    return TakeFirst();
+    return HandleFirst();
   }
   parts_.threads->Continue({caller_.name, session_id_}, [this, ok] {
-    if (ok) return Take();
+    if (ok) return HandleNext();
     // When a client goes away, its stream ends as well.
     End(stop_->stopped() ? CallerGone() : Commit());
   });
 }
 
-void RestoreFilesCall::TakeFirst() {
+void RestoreFilesCall::HandleFirst() {
   auto message = std::make_shared<v1::RestoreFilesRequest>();
   if (absl::Status parsed = ParseMessage(incoming_, *message); !parsed.ok()) {
     return End(parsed);
@@ -177,12 +177,12 @@ absl::Status RestoreFilesCall::Begin(const v1::RestoreFilesStart& start) {
   }
   sandbox::FileAnswer<sandbox::TreeUpload> begun =
       files_->agent().BeginUnpack(path_, FileAgent::Parents::kMake, kAnySize,
-                                  kMostEntries, files_->Limits());
+                                  kMaxEntries, files_->Limits());
   archive_ = std::move(begun.value);
   return files_->Check(begun.result, path_);
 }
 
-void RestoreFilesCall::Take() {
+void RestoreFilesCall::HandleNext() {
   v1::RestoreFilesRequest message;
   absl::Status done = ParseMessage(incoming_, message);
   incoming_.Clear();

@@ -21,9 +21,9 @@ class CallMeter final : public grpc::experimental::Interceptor {
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(
             InterceptionHookPoints::PRE_SEND_STATUS)) {
-      metrics_.NoteCall(method_,
-                        static_cast<int>(methods->GetSendStatus().error_code()),
-                        Since(began_));
+      metrics_.RecordCall(
+          method_, static_cast<int>(methods->GetSendStatus().error_code()),
+          Since(began_));
     }
     methods->Proceed();
   }

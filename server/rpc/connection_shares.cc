@@ -8,7 +8,7 @@ std::optional<std::string> ConnectionShares::InTheWay(const std::string& caller,
                                                       bool is_root) const {
   const auto found = callers_.find(caller);
   const uint32_t own = found == callers_.end() ? 0 : found->second;
-  const uint32_t free = all_ < most_ ? most_ - all_ : 0;
+  const uint32_t free = all_ < max_ ? max_ - all_ : 0;
   if (own < free) return std::nullopt;
   if (is_root && own < kRootReserve) return std::nullopt;
   if (own > 0) return caller;

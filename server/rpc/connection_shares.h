@@ -14,7 +14,7 @@ namespace sandglass::server {
 // after the machine, has a few beyond that.
 class ConnectionShares {
  public:
-  explicit ConnectionShares(uint32_t most) : most_(most) {}
+  explicit ConnectionShares(uint32_t max) : max_(max) {}
 
   // Returns nothing when one more connection of that caller fits into its
   // share. Otherwise returns the caller who is in the way: the caller itself
@@ -24,13 +24,13 @@ class ConnectionShares {
   void Add(const std::string& caller);
   void Remove(const std::string& caller);
 
-  uint32_t most() const { return most_; }
+  uint32_t max() const { return max_; }
 
  private:
   // So many root may have when all others are taken.
   static constexpr uint32_t kRootReserve = 8;
 
-  const uint32_t most_;
+  const uint32_t max_;
   uint32_t all_ = 0;
   std::map<std::string, uint32_t> callers_;
 };

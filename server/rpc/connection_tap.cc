@@ -17,18 +17,18 @@ constexpr uint64_t kFreeBytes = 4096;
 // client has acknowledged its SETTINGS. Until then, which may be never, gRPC
 // takes as many as come, and this is the only bound. A client that begins calls
 // before it has read the SETTINGS may have somewhat more than a quarter.
-constexpr size_t kMostStreams = 1024;
+constexpr size_t kMaxStreams = 1024;
 // Bounds for the headers of one call and the frames in which they come: gRPC
 // bounds each frame of them, but not all together.
-constexpr uint64_t kMostHeaderBytes = 32 * 1024;
-constexpr int kMostContinuations = 8;
+constexpr uint64_t kMaxHeaderBytes = 32 * 1024;
+constexpr int kMaxContinuations = 8;
 constexpr uint32_t kResetBytes = 4;
 constexpr size_t kWindowUpdateBytes = 4;
 // Bounds for calls that are reset before their end: in a row, and per second. A
 // client may cancel all its open calls, 256, at once several times. But opening
 // a call and resetting it costs a client nothing, and no bound on open calls
 // stops that.
-constexpr double kMostResets = 1024;
+constexpr double kMaxResets = 1024;
 constexpr double kResetsPerSecond = 512;
 // No frame has this type, so gRPC ignores it.
 constexpr uint8_t kNoFrameType = 0xff;
@@ -94,7 +94,7 @@ ssize_t ConnectionTap::Receive(Receiver call, int fd, msghdr* message,
   }
 }
 
-void ConnectionTap::Look(uint8_t* data, size_t size) {
+void ConnectionTap::Inspect(uint8_t* data, size_t size) {
   while (size > 0 && preface_bytes_ < kPreface.size()) {
     if (*data != static_cast<uint8_t>(kPreface[preface_bytes_])) {
       broken_ = true;
@@ -108,25 +108,25 @@ void ConnectionTap::Look(uint8_t* data, size_t size) {
       data, size, type_,
       [this](const Http2Frame& frame, uint8_t* type) {
         mutex_.AssertHeld();
-        LookAtFrame(frame, type);
+        InspectFrame(frame, type);
       },
       [this](const Http2Frame& frame, uint8_t* part, size_t bytes) {
         mutex_.AssertHeld();
         if (frame.type == Http2Frame::kResetStream) {
-          LookAtReset(frame.stream, bytes);
+          InspectReset(frame.stream, bytes);
         } else {
-          LookAtData(frame, part, bytes);
+          InspectData(frame, part, bytes);
         }
       });
 }
 
-void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
+void ConnectionTap::InspectFrame(const Http2Frame& frame, uint8_t* type) {
   tail_ = 0;
   switch (frame.type) {
     case Http2Frame::kHeaders:
       header_bytes_ = frame.length;
       continuations_ = 0;
-      broken_ = broken_ || header_bytes_ > kMostHeaderBytes;
+      broken_ = broken_ || header_bytes_ > kMaxHeaderBytes;
       hiding_ = Hidden() && type != nullptr &&
                 streams_.find(frame.stream) == streams_.end();
       if (hiding_) {
@@ -139,12 +139,12 @@ void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
         last_stream_ = frame.stream;
         streams_.try_emplace(frame.stream);
       }
-      if (streams_.size() > kMostStreams) broken_ = true;
+      if (streams_.size() > kMaxStreams) broken_ = true;
       return;
     case Http2Frame::kContinuation:
       header_bytes_ += frame.length;
-      broken_ = broken_ || header_bytes_ > kMostHeaderBytes ||
-                ++continuations_ > kMostContinuations;
+      broken_ = broken_ || header_bytes_ > kMaxHeaderBytes ||
+                ++continuations_ > kMaxContinuations;
       if (hiding_ && type != nullptr) *type = kNoFrameType;
       return;
     case Http2Frame::kResetStream:
@@ -157,13 +157,13 @@ void ConnectionTap::LookAtFrame(const Http2Frame& frame, uint8_t* type) {
 }
 
 // gRPC keeps what it has of the call until it has the whole frame.
-void ConnectionTap::LookAtReset(uint32_t id, size_t size) {
+void ConnectionTap::InspectReset(uint32_t id, size_t size) {
   reset_left_ -= std::min(reset_left_, size);
   if (reset_left_ == 0) Reset(id);
 }
 
-void ConnectionTap::LookAtWindowUpdate(uint32_t id, const uint8_t* data,
-                                       size_t size) {
+void ConnectionTap::InspectWindowUpdate(uint32_t id, const uint8_t* data,
+                                        size_t size) {
   for (; size > 0 && update_left_ > 0; --size, --update_left_) {
     update_ = update_ << 8 | *data++;
   }
@@ -174,7 +174,7 @@ void ConnectionTap::LookAtWindowUpdate(uint32_t id, const uint8_t* data,
   Stream& stream = found->second;
   stream.window += update_ & 0x7fffffff;
   stream.last = now_;
-  NoteProgress(stream);
+  RecordProgress(stream);
 }
 
 void ConnectionTap::Reset(uint32_t id) {
@@ -183,12 +183,12 @@ void ConnectionTap::Reset(uint32_t id) {
       std::chrono::duration<double>(now_ - resets_at_).count();
   resets_at_ = now_;
   resets_ = std::max(0.0, resets_ - seconds * kResetsPerSecond) + 1;
-  broken_ = broken_ || resets_ > kMostResets;
+  broken_ = broken_ || resets_ > kMaxResets;
   End(id);
 }
 
-void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
-                               size_t size) {
+void ConnectionTap::InspectData(const Http2Frame& frame, uint8_t* data,
+                                size_t size) {
   // When a client pads its data, gRPC itself ends the call.
   if (frame.type != Http2Frame::kData ||
       (frame.flags & ~Http2Frame::kEndStream) != 0) {
@@ -203,7 +203,7 @@ void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
   while (size > 0 && !broken_) {
     switch (stream.at) {
       case Stream::At::kHead:
-        LookAtHead(frame.stream, stream, data);
+        InspectHead(frame.stream, stream, data);
         ++data;
         --size;
         break;
@@ -223,10 +223,10 @@ void ConnectionTap::LookAtData(const Http2Frame& frame, uint8_t* data,
         break;
     }
   }
-  NoteProgress(stream);
+  RecordProgress(stream);
 }
 
-void ConnectionTap::NoteProgress(Stream& stream) {
+void ConnectionTap::RecordProgress(Stream& stream) {
   if (stream.at == Stream::At::kBody && stream.window > 0) {
     if (stream.unfinished.has_value()) {
       unfinished_.splice(unfinished_.end(), unfinished_, *stream.unfinished);
@@ -239,7 +239,7 @@ void ConnectionTap::NoteProgress(Stream& stream) {
   }
 }
 
-void ConnectionTap::LookAtHead(uint32_t id, Stream& stream, uint8_t* byte) {
+void ConnectionTap::InspectHead(uint32_t id, Stream& stream, uint8_t* byte) {
   if (stream.turn != turn_) {
     stream.turn = turn_;
     stream.fresh = stream.head_bytes;
@@ -260,12 +260,12 @@ void ConnectionTap::Judge(Stream& stream) {
                   uint32_t{stream.head[3]} << 8 | uint32_t{stream.head[4]};
   if (stream.length > max_message_bytes_) {
     stream.refuse = true;
-    stream.most = max_message_bytes_;
+    stream.max = max_message_bytes_;
     return CountAsRefused(stream);
   }
   if (!FindRoom(stream)) {
     stream.refuse = true;
-    stream.most = 0;
+    stream.max = 0;
     return;
   }
   stream.came += kPrefixBytes + stream.length;
@@ -279,7 +279,7 @@ bool ConnectionTap::FindRoom(Stream& stream) {
   const uint64_t needed =
       RoomFor(stream.came + kPrefixBytes + stream.length, stream.length);
   if (needed <= stream.taken) return true;
-  if (room_.Take(caller_, needed - stream.taken)) {
+  if (room_.Acquire(caller_, needed - stream.taken)) {
     stream.taken = needed;
     return true;
   }
@@ -292,7 +292,7 @@ bool ConnectionTap::FindRoom(Stream& stream) {
 
 void ConnectionTap::CountAsRefused(Stream& stream) {
   if (stream.counts_as_refused) return;
-  stream.counts_as_refused = room_.TakeRefused(caller_);
+  stream.counts_as_refused = room_.AcquireRefused(caller_);
   if (!stream.counts_as_refused) broken_ = true;
 }
 
@@ -304,7 +304,7 @@ void ConnectionTap::Refuse(Stream& stream) {
   }
   std::array<uint8_t, kHeadBytes> head = {0, 0, 0, 0, RefusedMessage::kBytes};
   const auto message =
-      RefusedMessage{.length = stream.length, .most = stream.most}.Encode();
+      RefusedMessage{.length = stream.length, .max = stream.max}.Encode();
   std::copy(message.begin(), message.end(), head.begin() + kPrefixBytes);
   for (size_t i = 0; i < kHeadBytes; ++i) *stream.places[i] = head[i];
   stream.at = Stream::At::kRefused;
@@ -313,7 +313,7 @@ void ConnectionTap::Refuse(Stream& stream) {
 
 void ConnectionTap::BeginMessage(Stream& stream) {
   if (const uint64_t needed = RoomFor(stream.came, 0); needed < stream.taken) {
-    room_.Give(caller_, stream.taken - needed);
+    room_.Release(caller_, stream.taken - needed);
     stream.taken = needed;
   }
   stream.at = Stream::At::kHead;
@@ -322,9 +322,9 @@ void ConnectionTap::BeginMessage(Stream& stream) {
 }
 
 void ConnectionTap::GiveBack(Stream& stream) {
-  if (stream.taken > 0) room_.Give(caller_, stream.taken);
+  if (stream.taken > 0) room_.Release(caller_, stream.taken);
   stream.taken = 0;
-  if (stream.counts_as_refused) room_.GiveRefused(caller_);
+  if (stream.counts_as_refused) room_.ReleaseRefused(caller_);
   stream.counts_as_refused = false;
 }
 
@@ -368,7 +368,7 @@ ssize_t ConnectionTap::Send(Sender call, int fd, const msghdr* message,
                           size_t bytes) {
                      mutex_.AssertHeld();
                      if (frame.type == Http2Frame::kWindowUpdate) {
-                       LookAtWindowUpdate(frame.stream, part, bytes);
+                       InspectWindowUpdate(frame.stream, part, bytes);
                      }
                    });
              });

@@ -103,7 +103,7 @@ class ConnectionTap {
     // the RefusedMessage replaces.
     uint8_t head_bytes = 0;
     bool refuse = false;
-    uint32_t most = 0;  // as in RefusedMessage
+    uint32_t max = 0;  // as in RefusedMessage
     uint32_t length = 0;
     std::array<uint8_t, kHeadBytes> head{};
     // Where the bytes are that gRPC doesn't have yet: those from index `fresh`
@@ -137,15 +137,16 @@ class ConnectionTap {
   // Of the `bytes` that were read, holds back the last ones if they are needed
   // as a whole.
   void Hold(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Look(uint8_t* data, size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookAtFrame(const Http2Frame& frame, uint8_t* type)
+  void Inspect(uint8_t* data, size_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookAtData(const Http2Frame& frame, uint8_t* data, size_t size)
+  void InspectFrame(const Http2Frame& frame, uint8_t* type)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookAtReset(uint32_t id, size_t size)
+  void InspectData(const Http2Frame& frame, uint8_t* data, size_t size)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void InspectReset(uint32_t id, size_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Handles one byte of a message's head.
-  void LookAtHead(uint32_t id, Stream& stream, uint8_t* byte)
+  void InspectHead(uint32_t id, Stream& stream, uint8_t* byte)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Judge(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns false when the message has to be refused. Returns true for one that
@@ -160,9 +161,9 @@ class ConnectionTap {
   // Something of the stream has just come or may come again. If it is half-way
   // through a message whose next byte the client has to send, puts it behind
   // all other unfinished streams; but not if the client waits for window.
-  void NoteProgress(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordProgress(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The server allows more bytes of a call.
-  void LookAtWindowUpdate(uint32_t id, const uint8_t* data, size_t size)
+  void InspectWindowUpdate(uint32_t id, const uint8_t* data, size_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One side ends a call before the other one has. If that happens to too many
   // calls, the connection is ended.

@@ -67,7 +67,7 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
   ForParts(behind, static_cast<size_t>(got),
            [this](uint8_t* data, size_t size) {
              mutex_.AssertHeld();
-             Look(data, size);
+             Inspect(data, size);
            });
   if (broken_) {
     ::shutdown(fd, SHUT_RDWR);

@@ -26,11 +26,11 @@ void ExecuteCall::OnReadDone(bool ok) {
   if (!parsed.ok()) {
     return table_.loop().Post([this, parsed] { End(parsed); });
   }
-  if (!std::exchange(begun_, true)) return TakeFirst(*message);
-  table_.loop().Post([this, message] { Take(*message); });
+  if (!std::exchange(begun_, true)) return HandleFirst(*message);
+  table_.loop().Post([this, message] { Handle(*message); });
 }
 
-void ExecuteCall::TakeFirst(const v1::ExecuteRequest& message) {
+void ExecuteCall::HandleFirst(const v1::ExecuteRequest& message) {
   absl::Status bad;
   if (message.has_start()) {
     const v1::ExecuteStart& start = message.start();
@@ -73,7 +73,7 @@ void ExecuteCall::OnWriteDone(bool ok) {
   table_.loop().Post([this, ok] {
     writing_ = false;
     outgoing_.Clear();
-    held_.Give();
+    held_.Release();
     if (!ok) return End(CallerGone());
     WriteNext();
   });
@@ -131,16 +131,16 @@ void ExecuteCall::OnTooSlow() {
   context_->TryCancel();
 }
 
-void ExecuteCall::Take(const v1::ExecuteRequest& message) {
+void ExecuteCall::Handle(const v1::ExecuteRequest& message) {
   reading_ = false;
   if (finished_ || exec_ == nullptr) return;
-  if (const absl::Status taken = TakeInput(message); !taken.ok()) {
+  if (const absl::Status taken = HandleInput(message); !taken.ok()) {
     return End(taken);
   }
   ReadNext();
 }
 
-absl::Status ExecuteCall::TakeInput(const v1::ExecuteRequest& message) {
+absl::Status ExecuteCall::HandleInput(const v1::ExecuteRequest& message) {
   switch (message.message_case()) {
     case v1::ExecuteRequest::kStdin: {
       absl::Status may = exec_->CheckStdin();
@@ -197,7 +197,7 @@ void ExecuteCall::NoMoreMessages() {
 void ExecuteCall::Yield() {
   if (finished_ || exec_ == nullptr) return;
   exec_->GoOnInBackground();
-  yield_at_ = exec_->output().TellNext();
+  yield_at_ = exec_->output().SealNextSequence();
   WriteNext();
 }
 

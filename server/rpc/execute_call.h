@@ -39,7 +39,7 @@ class ExecuteCall final
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override;
-  void TakeFirst(const v1::ExecuteRequest& message);
+  void HandleFirst(const v1::ExecuteRequest& message);
   absl::Status FindCommand(const v1::ExecAttach& attach);
 
   // Called on the loop's thread.
@@ -48,8 +48,8 @@ class ExecuteCall final
   void Begin(absl::StatusOr<ExecTable::Ready> ready);
   void Join(absl::StatusOr<std::shared_ptr<Exec>> exec);
   void Follow(const std::shared_ptr<Exec>& exec, bool joined);
-  void Take(const v1::ExecuteRequest& message);
-  absl::Status TakeInput(const v1::ExecuteRequest& message);
+  void Handle(const v1::ExecuteRequest& message);
+  absl::Status HandleInput(const v1::ExecuteRequest& message);
   void NoMoreMessages();
   void Yield();
   void ReadNext();

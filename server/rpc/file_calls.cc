@@ -80,7 +80,7 @@ void ReadFileCall::Open(const Caller& caller) {
 
 void ReadFileCall::OnWriteDone(bool ok) {
   current_.Clear();
-  held_.Give();
+  held_.Release();
   parts_.threads->Continue({caller_.name, request_.session_id()}, [this, ok] {
     if (!ok) return End(CallerGone());
     ReadNext();
@@ -130,15 +130,15 @@ void WriteFileCall::Start(const Caller& caller) {
 void WriteFileCall::OnReadDone(bool ok) {
   if (files_ == nullptr) {
     if (!ok) return End(Cut());
-    return TakeFirst();
+    return HandleFirst();
   }
   parts_.threads->Continue({caller_.name, session_id_}, [this, ok] {
     if (!ok) return End(Cut());
-    Take();
+    HandleNext();
   });
 }
 
-void WriteFileCall::TakeFirst() {
+void WriteFileCall::HandleFirst() {
   auto message = std::make_shared<v1::WriteFileRequest>();
   if (absl::Status parsed = ParseMessage(incoming_, *message); !parsed.ok()) {
     return End(parsed);
@@ -151,25 +151,25 @@ void WriteFileCall::TakeFirst() {
   const absl::Status added = parts_.threads->Add(
       {caller_.name, session_id_}, message->ByteSizeLong(), [this, message] {
         bool finished = false;
-        absl::Status done = TakeMessage(*message, finished);
+        absl::Status done = HandleMessage(*message, finished);
         if (!done.ok() || finished) return End(done);
         StartRead(&incoming_);
       });
   if (!added.ok()) End(added);
 }
 
-void WriteFileCall::Take() {
+void WriteFileCall::HandleNext() {
   v1::WriteFileRequest message;
   absl::Status done = ParseMessage(incoming_, message);
   incoming_.Clear();
   bool finished = false;
-  if (done.ok()) done = TakeMessage(message, finished);
+  if (done.ok()) done = HandleMessage(message, finished);
   if (!done.ok() || finished) return End(done);
   StartRead(&incoming_);
 }
 
-absl::Status WriteFileCall::TakeMessage(const v1::WriteFileRequest& message,
-                                        bool& finished) {
+absl::Status WriteFileCall::HandleMessage(const v1::WriteFileRequest& message,
+                                          bool& finished) {
   absl::Status done;
   if (message.has_start()) {
     if (files_ != nullptr) {

@@ -103,13 +103,14 @@ class WriteFileCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   void OnDone() override { delete this; }
 
   // The steps of the call; the first message's step begins on gRPC's thread.
-  void TakeFirst();
-  void Take();
+  void HandleFirst();
+  void HandleNext();
 
   absl::Status Begin(const v1::FileWriteStart& start);
   // Handles the start or more data, and then the end, if this is the last
   // message.
-  absl::Status TakeMessage(const v1::WriteFileRequest& message, bool& finished);
+  absl::Status HandleMessage(const v1::WriteFileRequest& message,
+                             bool& finished);
   absl::Status Commit();
   void End(const absl::Status& status);
 
@@ -174,8 +175,8 @@ class RestoreFilesCall final
   void OnDone() override { delete this; }
 
   // The steps of the call; the first message's step begins on gRPC's thread.
-  void TakeFirst();
-  void Take();
+  void HandleFirst();
+  void HandleNext();
 
   absl::Status Begin(const v1::RestoreFilesStart& start);
   // Called when all messages have come.
@@ -209,9 +210,9 @@ class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   // The steps of the call.
   void Open(const Caller& caller);
-  void Look();
+  void CheckChanges();
 
-  void LookLater() ABSL_LOCKS_EXCLUDED(mutex_);
+  void CheckChangesLater() ABSL_LOCKS_EXCLUDED(mutex_);
   void Send(const v1::WatchFilesResponse& response);
   void End(const absl::Status& status);
 

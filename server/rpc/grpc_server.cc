@@ -31,7 +31,7 @@ constexpr int kMaxCallsPerConnection = 256;
 constexpr absl::Duration kCancelled = absl::Milliseconds(300);
 // Clients may send a ping this often, also between two calls. With gRPC's own
 // default, five minutes, the connections of clients that do would be ended.
-constexpr int kLeastPingMilliseconds = 5000;
+constexpr int kMinPingMilliseconds = 5000;
 
 // Most of what gRPC calls an error is something that a client did, who could
 // fill the log with it. What gRPC says before it aborts is not.
@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
                              kMaxCallsPerConnection);
   builder.AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-      kLeastPingMilliseconds);
+      kMinPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // gRPC keeps up to a call's window of what nobody has asked for yet, and
   // would let that grow to four megabytes.

@@ -17,7 +17,7 @@ namespace sandglass::server {
 namespace {
 
 // The most lines that wait for a slow client; further ones are left out.
-constexpr size_t kMostWaitingLines = 1000;
+constexpr size_t kMaxWaitingLines = 1000;
 // The keys under which calls other than builds wait, and builds.
 constexpr char kShortKey[] = "layers";
 constexpr char kBuildKey[] = "layer builds";
@@ -47,7 +47,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       status_ = status;
       step = NextStep();
     }
-    Take(step);
+    Perform(step);
   }
 
  private:
@@ -76,11 +76,11 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     Step step;
     {
       absl::MutexLock lock(&mutex_);
-      if (event.has_progress() && queue_.size() >= kMostWaitingLines) return;
+      if (event.has_progress() && queue_.size() >= kMaxWaitingLines) return;
       queue_.push_back(*std::move(bytes));
       step = NextStep();
     }
-    Take(step);
+    Perform(step);
   }
 
   // The step is decided and noted under the lock.
@@ -96,7 +96,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     finished_ = true;
     return Step::kFinish;
   }
-  void Take(Step step) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Perform(Step step) ABSL_LOCKS_EXCLUDED(mutex_) {
     if (step == Step::kWrite) StartWrite(&current_);
     if (step != Step::kFinish) return;
     absl::Status status;
@@ -115,7 +115,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       broken_ = broken_ || !ok;
       step = NextStep();
     }
-    Take(step);
+    Perform(step);
   }
   void OnCancel() override { cancel_.Cancel(policy::KillReason::kCancelled); }
   void OnDone() override { delete this; }

@@ -70,8 +70,8 @@ absl::Status WhyRefused(const grpc::ByteBuffer& bytes) {
   }
   const auto refused = RefusedMessage::Decode(flat);
   if (!refused.has_value()) return absl::OkStatus();
-  return refused->most > 0 ? MessageTooLarge(refused->length, refused->most)
-                           : RequestBytesFull(refused->length);
+  return refused->max > 0 ? MessageTooLarge(refused->length, refused->max)
+                          : RequestBytesFull(refused->length);
 }
 
 void LogFromProtobuf(google::protobuf::LogLevel, const char*, int,

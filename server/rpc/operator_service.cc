@@ -52,7 +52,7 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetUsage(
               "may"));
         }
         if (!all) whose = caller.name;
-        return operations_.tally().Usage(whose, os::WallNow());
+        return operations_.usage_counter().Usage(whose, os::WallNow());
       });
 }
 

@@ -10,8 +10,8 @@ constexpr size_t kKeyBytes = 5;
 constexpr size_t kValueBytes = 5;
 constexpr std::array<uint8_t, kKeyBytes> kLengthKey = {0xf8, 0xff, 0xff, 0xff,
                                                        0x0f};
-constexpr std::array<uint8_t, kKeyBytes> kMostKey = {0xf0, 0xff, 0xff, 0xff,
-                                                     0x0f};
+constexpr std::array<uint8_t, kKeyBytes> kMaxKey = {0xf0, 0xff, 0xff, 0xff,
+                                                    0x0f};
 static_assert(2 * (kKeyBytes + kValueBytes) == RefusedMessage::kBytes);
 
 // Writes a key and a varint that always has five bytes.
@@ -42,7 +42,7 @@ bool Get(const uint8_t*& at, const std::array<uint8_t, kKeyBytes>& key,
 
 std::array<uint8_t, RefusedMessage::kBytes> RefusedMessage::Encode() const {
   std::array<uint8_t, kBytes> bytes{};
-  Put(Put(bytes.data(), kLengthKey, length), kMostKey, most);
+  Put(Put(bytes.data(), kLengthKey, length), kMaxKey, max);
   return bytes;
 }
 
@@ -50,8 +50,7 @@ std::optional<RefusedMessage> RefusedMessage::Decode(
     const std::array<uint8_t, kBytes>& bytes) {
   RefusedMessage refused;
   const uint8_t* at = bytes.data();
-  if (!Get(at, kLengthKey, refused.length) ||
-      !Get(at, kMostKey, refused.most)) {
+  if (!Get(at, kLengthKey, refused.length) || !Get(at, kMaxKey, refused.max)) {
     return std::nullopt;
   }
   return refused;

@@ -16,7 +16,7 @@ struct RefusedMessage {
   static constexpr size_t kBytes = 20;
 
   uint32_t length = 0;  // of the refused message, in bytes
-  uint32_t most = 0;    // bytes that a message may have; 0: there was no room
+  uint32_t max = 0;     // bytes that a message may have; 0: there was no room
 
   std::array<uint8_t, kBytes> Encode() const;
   // Returns nullopt when the bytes are no such message.

@@ -2,16 +2,16 @@
 
 namespace sandglass::server {
 
-bool RequestRoom::Held::Take(const std::string& caller, uint64_t amount) {
+bool RequestRoom::Held::Acquire(const std::string& caller, uint64_t amount) {
   const auto found = callers.find(caller);
   const uint64_t held = found == callers.end() ? 0 : found->second;
-  if (amount > most || held + amount > most - used) return false;
+  if (amount > max || held + amount > max - used) return false;
   callers[caller] += amount;
   used += amount;
   return true;
 }
 
-void RequestRoom::Held::Give(const std::string& caller, uint64_t amount) {
+void RequestRoom::Held::Release(const std::string& caller, uint64_t amount) {
   const auto found = callers.find(caller);
   if (found == callers.end()) return;
   found->second -= amount;
@@ -19,26 +19,26 @@ void RequestRoom::Held::Give(const std::string& caller, uint64_t amount) {
   if (found->second == 0) callers.erase(found);
 }
 
-bool RequestRoom::Take(const std::string& caller, uint64_t bytes) {
+bool RequestRoom::Acquire(const std::string& caller, uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
-  if (!bytes_.Take(caller, bytes)) return false;
+  if (!bytes_.Acquire(caller, bytes)) return false;
   total_ += bytes;
   return true;
 }
 
-void RequestRoom::Give(const std::string& caller, uint64_t bytes) {
+void RequestRoom::Release(const std::string& caller, uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
-  bytes_.Give(caller, bytes);
+  bytes_.Release(caller, bytes);
 }
 
-bool RequestRoom::TakeRefused(const std::string& caller) {
+bool RequestRoom::AcquireRefused(const std::string& caller) {
   absl::MutexLock lock(&mutex_);
-  return refused_.Take(caller, 1);
+  return refused_.Acquire(caller, 1);
 }
 
-void RequestRoom::GiveRefused(const std::string& caller) {
+void RequestRoom::ReleaseRefused(const std::string& caller) {
   absl::MutexLock lock(&mutex_);
-  refused_.Give(caller, 1);
+  refused_.Release(caller, 1);
 }
 
 uint64_t RequestRoom::used() const {

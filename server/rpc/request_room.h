@@ -21,26 +21,26 @@ class RequestRoom {
   // The most calls at a time that found no room. Each keeps at most a window's
   // bytes, 64 KiB, so all of them together keep at most an eighth of a
   // gigabyte.
-  static constexpr uint64_t kMostRefused = 2048;
+  static constexpr uint64_t kMaxRefused = 2048;
 
-  explicit RequestRoom(uint64_t bytes, uint64_t most_refused = kMostRefused)
-      : bytes_(bytes), refused_(most_refused) {}
+  explicit RequestRoom(uint64_t bytes, uint64_t max_refused = kMaxRefused)
+      : bytes_(bytes), refused_(max_refused) {}
   RequestRoom(const RequestRoom&) = delete;
   RequestRoom& operator=(const RequestRoom&) = delete;
 
   // Takes room. Returns false, and takes nothing, when the caller's share isn't
   // enough now.
-  bool Take(const std::string& caller, uint64_t bytes)
+  bool Acquire(const std::string& caller, uint64_t bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives back what the caller had taken before.
-  void Give(const std::string& caller, uint64_t bytes)
+  void Release(const std::string& caller, uint64_t bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The same for calls that found no room, by the same rule. They are counted
   // because what their clients have sent by the time they hear of it still
   // arrives.
-  bool TakeRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
-  void GiveRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool AcquireRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReleaseRefused(const std::string& caller) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Bytes that are taken now.
   uint64_t used() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -50,11 +50,11 @@ class RequestRoom {
  private:
   // How much of one thing the callers hold.
   struct Held {
-    explicit Held(uint64_t all) : most(all) {}
-    bool Take(const std::string& caller, uint64_t amount);
-    void Give(const std::string& caller, uint64_t amount);
+    explicit Held(uint64_t all) : max(all) {}
+    bool Acquire(const std::string& caller, uint64_t amount);
+    void Release(const std::string& caller, uint64_t amount);
 
-    const uint64_t most;
+    const uint64_t max;
     uint64_t used = 0;
     std::map<std::string, uint64_t> callers;  // no zeros
   };

@@ -73,8 +73,8 @@ std::shared_ptr<StreamBudget::Share> StreamBudget::ShareOf(
 }
 
 StreamRunCall::~StreamRunCall() {
-  budget_->Give(current_charged_);
-  for (const Event& event : queue_) budget_->Give(event.charged);
+  budget_->Release(current_charged_);
+  for (const Event& event : queue_) budget_->Release(event.charged);
 }
 
 void StreamRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
@@ -115,7 +115,7 @@ void StreamRunCall::OnOutput(Stream stream, std::string_view data,
     last_stamp_ = since_start;
     if (broken_ || Extend(kind, data, offset)) return;
     const uint64_t charge = data.size() + kEventBytes;
-    if (!budget_->Take(charge)) return;
+    if (!budget_->Acquire(charge)) return;
     Event& event = queue_.emplace_back();
     event.charged = charge;
     *event.message.mutable_since_start() = ToProto(since_start);
@@ -125,7 +125,7 @@ void StreamRunCall::OnOutput(Stream stream, std::string_view data,
     chunk.set_offset(offset);
     step = NextStep();
   }
-  Take(step);
+  Perform(step);
 }
 
 void StreamRunCall::OnRich(const RichOutput& output,
@@ -139,14 +139,14 @@ void StreamRunCall::OnRich(const RichOutput& output,
     absl::MutexLock lock(&mutex_);
     last_stamp_ = since_start;
     // The result contains it as well.
-    if (broken_ || !budget_->Take(charge)) return;
+    if (broken_ || !budget_->Acquire(charge)) return;
     Event& event = queue_.emplace_back();
     event.charged = charge;
     *event.message.mutable_since_start() = ToProto(since_start);
     *event.message.mutable_rich() = ToProto(output);
     step = NextStep();
   }
-  Take(step);
+  Perform(step);
 }
 
 bool StreamRunCall::Extend(v1::OutputStream stream, std::string_view data,
@@ -155,7 +155,7 @@ bool StreamRunCall::Extend(v1::OutputStream stream, std::string_view data,
   v1::OutputChunk& last = *queue_.back().message.mutable_chunk();
   if (last.stream() != stream || last.offset() + last.data().size() != offset ||
       last.data().size() + data.size() > kMaxChunkBytes ||
-      !budget_->Take(data.size())) {
+      !budget_->Acquire(data.size())) {
     return false;
   }
   queue_.back().charged += data.size();
@@ -185,8 +185,8 @@ void StreamRunCall::OnEnd(const RunEnd& end) {
   const v1::RunCodeResponse& response = *end.response;
   // A client that joined gets the output twice.
   if (absl::Status room =
-          held_.Take(caller_, response.ByteSizeLong() * (end.joined ? 2 : 1),
-                     WhereItsAnswerIs(end));
+          held_.Acquire(caller_, response.ByteSizeLong() * (end.joined ? 2 : 1),
+                        WhereItsAnswerIs(end));
       !room.ok()) {
     Drop();
     return Close(room);
@@ -228,7 +228,7 @@ void StreamRunCall::Push(v1::StreamRunCodeResponse&& message) {
     queue_.push_back({std::move(message), 0});
     step = NextStep();
   }
-  Take(step);
+  Perform(step);
 }
 
 void StreamRunCall::PushIfRoom(v1::StreamRunCodeResponse&& message) {
@@ -236,16 +236,16 @@ void StreamRunCall::PushIfRoom(v1::StreamRunCodeResponse&& message) {
   Step step;
   {
     absl::MutexLock lock(&mutex_);
-    if (broken_ || !budget_->Take(charge)) return;
+    if (broken_ || !budget_->Acquire(charge)) return;
     queue_.push_back({std::move(message), charge});
     step = NextStep();
   }
-  Take(step);
+  Perform(step);
 }
 
 void StreamRunCall::Drop() {
   absl::MutexLock lock(&mutex_);
-  for (const Event& event : queue_) budget_->Give(event.charged);
+  for (const Event& event : queue_) budget_->Release(event.charged);
   queue_.clear();
 }
 
@@ -256,7 +256,7 @@ void StreamRunCall::Close(const absl::Status& status) {
     if (!status_.has_value()) status_ = status;
     step = NextStep();
   }
-  Take(step);
+  Perform(step);
 }
 
 void StreamRunCall::OnWriteDone(bool ok) {
@@ -264,12 +264,12 @@ void StreamRunCall::OnWriteDone(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
-    budget_->Give(std::exchange(current_charged_, 0));
+    budget_->Release(std::exchange(current_charged_, 0));
     current_.Clear();
     if (!ok) broken_ = true;
     step = NextStep();
   }
-  Take(step);
+  Perform(step);
 }
 
 StreamRunCall::Step StreamRunCall::NextStep() {
@@ -296,7 +296,7 @@ StreamRunCall::Step StreamRunCall::NextStep() {
 // begun. After kNothing another thread may already have got there, so nothing
 // of the call is touched; after the other two steps the flags keep all other
 // threads away.
-void StreamRunCall::Take(Step step) {
+void StreamRunCall::Perform(Step step) {
   if (step == Step::kWrite) StartWrite(&current_);
   if (step == Step::kFinish) Finish(FinalStatus());
 }

@@ -61,17 +61,17 @@ class StreamBudget {
   class Share {
    public:
     explicit Share(StreamBudget& all) : all_(all) {}
-    bool Take(uint64_t bytes) {
+    bool Acquire(uint64_t bytes) {
       const uint64_t own = used_.fetch_add(bytes) + bytes;
       const uint64_t used = all_.used_.fetch_add(bytes) + bytes;
-      const uint64_t most = all_.max_bytes_;
+      const uint64_t max = all_.max_bytes_;
       // This is what was left before these bytes were taken.
-      const uint64_t left = most + bytes > used ? most + bytes - used : 0;
-      if (used <= most - most / 4 || own <= left) return true;
-      Give(bytes);
+      const uint64_t left = max + bytes > used ? max + bytes - used : 0;
+      if (used <= max - max / 4 || own <= left) return true;
+      Release(bytes);
       return false;
     }
-    void Give(uint64_t bytes) {
+    void Release(uint64_t bytes) {
       used_.fetch_sub(bytes);
       all_.used_.fetch_sub(bytes);
     }
@@ -154,7 +154,7 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // What to do next. It is decided and noted under the lock.
   enum class Step { kNothing, kWrite, kFinish };
   Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Take(Step step) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Perform(Step step) ABSL_LOCKS_EXCLUDED(mutex_);
   grpc::Status FinalStatus() ABSL_LOCKS_EXCLUDED(mutex_);
 
   RunDispatcher& dispatcher_;

@@ -18,17 +18,17 @@ namespace sandglass::server {
 namespace {
 
 // All zero before any constructor runs.
-std::array<std::atomic<ConnectionTap*>, kMostTapped> taps;
+std::array<std::atomic<ConnectionTap*>, kMaxTapped> taps;
 
 // Calls with more than a few control bytes don't come from gRPC: these pass
 // descriptors.
-constexpr size_t kMostControlBytes = 256;
+constexpr size_t kMaxControlBytes = 256;
 
 ConnectionTap* TapOf(int fd, const msghdr* message) {
-  if (fd < 0 || fd >= kMostTapped) return nullptr;
+  if (fd < 0 || fd >= kMaxTapped) return nullptr;
   ConnectionTap* const tap = taps[static_cast<size_t>(fd)].load();
   if (tap == nullptr || message == nullptr || message->msg_name != nullptr ||
-      message->msg_controllen > kMostControlBytes) {
+      message->msg_controllen > kMaxControlBytes) {
     return nullptr;
   }
   return tap;
@@ -42,7 +42,7 @@ Function NextOf(const char* name) {
 }  // namespace
 
 void SetTap(int fd, ConnectionTap* tap) {
-  if (fd >= 0 && fd < kMostTapped) taps[static_cast<size_t>(fd)].store(tap);
+  if (fd >= 0 && fd < kMaxTapped) taps[static_cast<size_t>(fd)].store(tap);
 }
 
 absl::Status CheckTaps(const std::function<void(int fd)>& serve) {

@@ -15,7 +15,7 @@ namespace sandglass::server {
 // the C library.
 
 // Only sockets with numbers below this can have a tap.
-inline constexpr int kMostTapped = 1 << 17;
+inline constexpr int kMaxTapped = 1 << 17;
 
 // What is received and sent on `fd` goes through `tap` from now on; null ends
 // that. A call that is under way may still use the earlier tap.

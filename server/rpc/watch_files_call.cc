@@ -15,8 +15,8 @@ namespace {
 using Work = FileSession::Work;
 
 constexpr absl::Duration kDefaultInterval = absl::Milliseconds(500);
-constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
-constexpr absl::Duration kMostInterval = absl::Minutes(1);
+constexpr absl::Duration kMinInterval = absl::Milliseconds(100);
+constexpr absl::Duration kMaxInterval = absl::Minutes(1);
 
 absl::StatusOr<absl::Duration> IntervalOf(
     const v1::WatchFilesRequest& request) {
@@ -24,7 +24,7 @@ absl::StatusOr<absl::Duration> IntervalOf(
   const absl::Duration interval = absl::Seconds(request.interval().seconds()) +
                                   absl::Nanoseconds(request.interval().nanos());
   if (interval == absl::ZeroDuration()) return kDefaultInterval;
-  if (interval < kLeastInterval || interval > kMostInterval) {
+  if (interval < kMinInterval || interval > kMaxInterval) {
     return InvalidRequest({{"interval", "must be 100 ms to 1 min"}});
   }
   return interval;
@@ -80,13 +80,13 @@ void WatchFilesCall::Open(const Caller& caller) {
 
 void WatchFilesCall::OnWriteDone(bool ok) {
   current_.Clear();
-  held_.Give();
-  if (ok) return LookLater();
+  held_.Release();
+  if (ok) return CheckChangesLater();
   parts_.threads->Continue({caller_.name, request_.session_id()},
                            [this] { End(CallerGone()); });
 }
 
-void WatchFilesCall::LookLater() {
+void WatchFilesCall::CheckChangesLater() {
   absl::MutexLock lock(&mutex_);
   // A call that is cancelled goes on at once as well, and then sees that it is
   // to stop.
@@ -96,7 +96,7 @@ void WatchFilesCall::LookLater() {
       std::chrono::system_clock::now() + absl::ToChronoMilliseconds(wait),
       [this](bool) {
         parts_.threads->Continue({caller_.name, request_.session_id()},
-                                 [this] { Look(); });
+                                 [this] { CheckChanges(); });
       });
 }
 
@@ -106,7 +106,7 @@ void WatchFilesCall::OnCancel() {
   if (alarm_ != nullptr) alarm_->Cancel();
 }
 
-void WatchFilesCall::Look() {
+void WatchFilesCall::CheckChanges() {
   if (stop_->stopped()) {
     return End(
         files_->Check({sandbox::FileCode::kCancelled, 0}, path_, Work::kLong));
@@ -115,7 +115,7 @@ void WatchFilesCall::Look() {
   uint64_t bytes = 0;
   const sandbox::FileAnswer<bool> looked = tracker_.Next(
       files_->Limits(Work::kLong), [&](sandbox::FileChanged change) {
-        if (bytes > kMostListedBytes) return response.set_truncated(true);
+        if (bytes > kMaxListedBytes) return response.set_truncated(true);
         v1::FileChange& out = *response.add_changes();
         out.set_type(ToProto(change.type));
         *out.mutable_info() = server::ToProto(change.facts);
@@ -127,7 +127,8 @@ void WatchFilesCall::Look() {
     return End(done);
   }
   if (looked.value) response.set_truncated(true);
-  if (response.changes().empty() && !response.truncated()) return LookLater();
+  if (response.changes().empty() && !response.truncated())
+    return CheckChangesLater();
   Send(response);
 }
 

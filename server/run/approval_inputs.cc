@@ -84,7 +84,7 @@ void ShowInputs(Run& run, v1::Approval& shown) {
   AddDigests(job, /*with_code=*/false, inputs);
   shown.set_code(job.code);
   shown.set_code_sha256(inputs.code_sha256);
-  uint64_t room = kMostInputText;
+  uint64_t room = kMaxInputText;
   ShowEnvironment(run, room, shown);
   for (size_t i = 0; i < inputs.files.size(); ++i) {
     const RunInputs::File& file = inputs.files[i];

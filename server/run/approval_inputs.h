@@ -11,10 +11,10 @@ namespace sandglass::server {
 // The most bytes of text of one approval's files and input that are kept for
 // its approver. Together with the program's text, the answer still fits into
 // the 4 MiB that clients accept.
-inline constexpr uint64_t kMostInputText = uint64_t{2} << 20;
+inline constexpr uint64_t kMaxInputText = uint64_t{2} << 20;
 
 // Shows what comes with a run's program: names, sizes and checksums, and up to
-// kMostInputText bytes of what people can read. Call it while the run still has
+// kMaxInputText bytes of what people can read. Call it while the run still has
 // its inputs.
 void ShowInputs(Run& run, v1::Approval& shown);
 

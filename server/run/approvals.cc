@@ -20,10 +20,10 @@ namespace {
 
 // For so long an approval that ended can still be asked for.
 constexpr absl::Duration kRemembered = absl::Minutes(10);
-constexpr size_t kMostComment = 1024;
+constexpr size_t kMaxComment = 1024;
 // The most sessions whose rules are remembered. Ids are never used twice, so
 // those of sessions that are gone do no harm.
-constexpr size_t kMostSessions = 10000;
+constexpr size_t kMaxSessions = 10000;
 
 std::string NewApprovalId() { return RandomId("appr-", 8); }
 
@@ -48,11 +48,10 @@ std::string StateWords(v1::ApprovalState state) {
 }
 
 absl::Status CheckComment(const std::string& comment) {
-  if (comment.size() <= kMostComment) return absl::OkStatus();
+  if (comment.size() <= kMaxComment) return absl::OkStatus();
   return InvalidRequest(
-      {{"comment",
-        absl::StrCat("has ", comment.size(), " bytes; it may have at most ",
-                     kMostComment)}});
+      {{"comment", absl::StrCat("has ", comment.size(),
+                                " bytes; it may have at most ", kMaxComment)}});
 }
 
 std::string WithComment(std::string message, const v1::Approval& approval) {
@@ -132,17 +131,17 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   Sweep();
   v1::ApprovalNeeded needed;
   SharesOptions of_pending = WithReserveWithin(options_.max_pending);
-  of_pending.most_per_caller = options_.max_pending_per_caller;
+  of_pending.max_per_caller = options_.max_pending_per_caller;
   Shares pending(of_pending);
   // A caller that has as many as are kept makes room itself, by dropping its
   // own.
-  Shares kept({.most = options_.max_kept, .reserve = options_.max_kept / 4});
+  Shares kept({.max = options_.max_kept, .reserve = options_.max_kept / 4});
   Shares bytes(WithReserveWithin(options_.max_bytes));
   for (const auto& [id, entry] : entries_) {
-    kept.Take(entry.caller.name);
-    bytes.Take(entry.caller.name, TextBytes(entry.shown));
+    kept.Acquire(entry.caller.name);
+    bytes.Acquire(entry.caller.name, TextBytes(entry.shown));
     if (entry.shown.state() != v1::APPROVAL_STATE_PENDING) continue;
-    pending.Take(entry.caller.name);
+    pending.Acquire(entry.caller.name);
     if (entry.fingerprint == subject.fingerprint) {
       needed.set_approval_id(id);
       *needed.mutable_expire_time() = entry.shown.expire_time();
@@ -384,7 +383,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
   absl::StatusOr<v1::Approval> answer =
       Answer(entry, std::move(approved), "approval_given");
   if (answer.ok() && request.for_session()) {
-    if (session_rules_.size() >= kMostSessions) session_rules_.clear();
+    if (session_rules_.size() >= kMaxSessions) session_rules_.clear();
     std::map<std::string, ApprovedBy>& rules =
         session_rules_[entry.shown.session_id()];
     for (const v1::Finding& finding : entry.shown.findings()) {

@@ -94,7 +94,7 @@ class Run : public RunListener, public QueuedRun, public Turn {
   // Who hears that the program has started, at most once, after the calls that
   // wait for the run; outlives the run's phases. Set before these begin. Work
   // that is done then delays no answer: the program runs meanwhile.
-  void TellStartTo(RunListener* listener) { start_listener_ = listener; }
+  void SetStartListener(RunListener* listener) { start_listener_ = listener; }
   CancelToken& cancel() { return cancel_; }
   void Cancel(policy::KillReason reason) override { cancel_.Cancel(reason); }
 

@@ -31,7 +31,7 @@ RunDispatcher::RunDispatcher(DispatcherOptions options)
 RunDispatcher::~RunDispatcher() { Shutdown(); }
 
 void RunDispatcher::Start() {
-  for (uint32_t i = 0; i < options_.admission.most_running(); ++i) {
+  for (uint32_t i = 0; i < options_.admission.max_running_with_reserve(); ++i) {
     threads_.emplace_back([this] { WorkerLoop(); });
   }
   threads_.emplace_back([this] { OverdueLoop(); });
@@ -100,7 +100,7 @@ absl::StatusOr<v1::ListRunsResponse> RunDispatcher::List(
 }
 
 void RunDispatcher::WorkerLoop() {
-  while (std::optional<Admission::Admitted> admitted = admission_.Take()) {
+  while (std::optional<Admission::Admitted> admitted = admission_.Pop()) {
     const std::shared_ptr<Run> run = Run::Of(admitted->run);
     run->MarkRunning();
     Execute(*run, std::move(admitted->reservation));
@@ -109,7 +109,7 @@ void RunDispatcher::WorkerLoop() {
 
 void RunDispatcher::OverdueLoop() {
   while (true) {
-    const auto overdue = admission_.TakeOverdue();
+    const auto overdue = admission_.PopOverdue();
     if (overdue.empty()) return;
     const absl::Duration retry = admission_.RetryDelay();
     for (const auto& queued : overdue) {
@@ -128,12 +128,12 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   if (run.cancel().reason().has_value()) return EndCancelled(run);
   std::optional<RunAuditStart> audit_start;
   if (options_.audit != nullptr) {
-    run.TellStartTo(&audit_start.emplace(*options_.audit, run));
+    run.SetStartListener(&audit_start.emplace(*options_.audit, run));
     // To hash them then would keep a run's output and deadlines waiting.
     if (run.origin().request_bytes > kManyBytes) options_.audit->Begin(run);
   }
   std::optional<UsedLibraries> libraries;
-  const absl::Status has_libraries = TakeLibraries(run, libraries);
+  const absl::Status has_libraries = AcquireLibraries(run, libraries);
   absl::StatusOr<JobResult> result =
       !has_libraries.ok() ? has_libraries
                           : RunPhases(*options_.runner, run.mutable_job(),
@@ -154,7 +154,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   // A stream that nobody reads may keep the run in memory for long.
   run.ReleaseInputs();
 
-  if (result.ok()) NoteDenied(run, *result);
+  if (result.ok()) RecordRefusedCalls(run, *result);
   if (!asked.ok()) {
     Finish(run, {.status = RunFailed(asked.status())}, queued);
   } else if (result.ok()) {
@@ -175,8 +175,8 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   }
 }
 
-absl::Status RunDispatcher::TakeLibraries(Run& run,
-                                          std::optional<UsedLibraries>& used) {
+absl::Status RunDispatcher::AcquireLibraries(
+    Run& run, std::optional<UsedLibraries>& used) {
   Job& job = run.mutable_job();
   if (!job.libraries || IsLookAlone(job.target)) return absl::OkStatus();
   if (options_.libraries == nullptr) {
@@ -198,7 +198,8 @@ absl::Status RunDispatcher::TakeLibraries(Run& run,
   return absl::OkStatus();
 }
 
-void RunDispatcher::NoteDenied(const Run& run, const JobResult& result) {
+void RunDispatcher::RecordRefusedCalls(const Run& run,
+                                       const JobResult& result) {
   // A cell's process lives on, and reports its refused calls at its own end.
   if (options_.denied == nullptr || result.cell.has_value()) return;
   const RunOrigin& origin = run.origin();
@@ -209,7 +210,7 @@ void RunDispatcher::NoteDenied(const Run& run, const JobResult& result) {
                      compile.calls.end());
     all.others += compile.others;
   }
-  options_.denied->Note({run.id(), origin.language, origin.profile}, all);
+  options_.denied->Record({run.id(), origin.language, origin.profile}, all);
 }
 
 void RunDispatcher::EndCancelled(Run& run) {
@@ -280,7 +281,7 @@ void RunDispatcher::Finish(Run& run, const RunEnd& unaudited,
          {"total_ms", Ms(total)},
          {"trace_id", origin.caller.trace_id, true}});
   }
-  if (options_.watcher != nullptr) options_.watcher->NoteRun(run, end);
+  if (options_.watcher != nullptr) options_.watcher->RecordRun(run, end);
   // First, so that a caller who goes on has nobody of its own before it.
   PassTurnOn(run);
   // ORDER: recorded before it is told, so that a client that has the answer

@@ -44,7 +44,7 @@ struct DispatcherOptions {
   LibraryFinder* libraries = nullptr;  // then none can be had
   ApprovalTable* approvals = nullptr;  // then nobody can approve anything
   RunAudit* audit = nullptr;           // then there is no audit log
-  DeniedCalls* denied = nullptr;       // then calls aren't traced
+  RefusedCallLog* denied = nullptr;    // then calls aren't traced
   RunWatcher* watcher = nullptr;
 };
 
@@ -90,8 +90,8 @@ class RunDispatcher {
 
   // From now on every Submit is answered with UNAVAILABLE.
   void StopAccepting() { accepting_ = false; }
-  // Does the same as Admission::LookAgain.
-  void LookAgain() { admission_.LookAgain(); }
+  // Does the same as Admission::Recheck.
+  void Recheck() { admission_.Recheck(); }
   // True when no run is queued or running.
   bool idle() const { return registry_.live_count() == 0; }
   // Stops every run. Those that have started are answered with
@@ -132,8 +132,8 @@ class RunDispatcher {
   // Gives the run's jails the libraries that it asks for, if it does; that may
   // take an install. CANCELLED when its token fires; otherwise the errors of
   // Libraries.
-  absl::Status TakeLibraries(Run& run, std::optional<UsedLibraries>& used);
-  void NoteDenied(const Run& run, const JobResult& result);
+  absl::Status AcquireLibraries(Run& run, std::optional<UsedLibraries>& used);
+  void RecordRefusedCalls(const Run& run, const JobResult& result);
   // To the gate, or into its session's line. Ends a run that is refused; true
   // otherwise.
   bool Enqueue(const std::shared_ptr<Run>& run);

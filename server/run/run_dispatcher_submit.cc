@@ -92,7 +92,7 @@ void RunDispatcher::Refuse(const Submission& submission,
        {"trace_id", caller.trace_id, true}});
   // Of a question about a program nothing would have run.
   if (options_.watcher != nullptr && !submission.look) {
-    options_.watcher->NoteRefused(caller, status);
+    options_.watcher->RecordRefused(caller, status);
   }
   listener->OnEnd({.status = status});
 }

@@ -8,7 +8,7 @@
 namespace sandglass::server {
 
 std::string ShortenedText(const std::string& text) {
-  return text.substr(0, WholeCharacters(text, kMostAuditedCodeBytes));
+  return text.substr(0, WholeCharacters(text, kMaxAuditedCodeBytes));
 }
 
 RunInputs InputsOf(const v1::RunCodeRequest& request) {

@@ -34,7 +34,7 @@ struct RunInputs {
 };
 
 // Longer texts are cut, at the end of a character.
-inline constexpr size_t kMostAuditedCodeBytes = size_t{64} << 10;
+inline constexpr size_t kMaxAuditedCodeBytes = size_t{64} << 10;
 std::string ShortenedText(const std::string& text);
 
 // Returns the part that can't be told from a job any more. For requests that

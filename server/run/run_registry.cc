@@ -156,18 +156,18 @@ void RunRegistry::Evict() {
       EvictOldestOf(caller);
     }
   }
-  const auto most = [](FinishedByCaller& finished, const auto& less) {
+  const auto max = [](FinishedByCaller& finished, const auto& less) {
     return std::max_element(
         finished.begin(), finished.end(),
         [&](const auto& a, const auto& b) { return less(a.second, b.second); });
   };
   while (finished_count_ > options_.max_runs) {
-    EvictOldestOf(most(finished_, [](const Finished& a, const Finished& b) {
+    EvictOldestOf(max(finished_, [](const Finished& a, const Finished& b) {
       return a.numbers.size() < b.numbers.size();
     }));
   }
   while (finished_bytes_ > options_.max_bytes) {
-    EvictOldestOf(most(finished_, [](const Finished& a, const Finished& b) {
+    EvictOldestOf(max(finished_, [](const Finished& a, const Finished& b) {
       return a.bytes < b.bytes;
     }));
   }

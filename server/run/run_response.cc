@@ -272,9 +272,9 @@ v1::PhaseResult MakePhaseResult(const JobResult& compile) {
 }
 
 void FitPhase(v1::PhaseResult& phase) {
-  constexpr uint64_t kMostBytes = uint64_t{256} << 10;
-  CutMiddle(*phase.mutable_stdout(), kMostBytes);
-  CutMiddle(*phase.mutable_stderr(), kMostBytes);
+  constexpr uint64_t kMaxBytes = uint64_t{256} << 10;
+  CutMiddle(*phase.mutable_stdout(), kMaxBytes);
+  CutMiddle(*phase.mutable_stderr(), kMaxBytes);
 }
 
 v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,

@@ -12,10 +12,10 @@ class RunWatcher {
  public:
   virtual ~RunWatcher() = default;
   // A run that was accepted; its answer is about to go out.
-  virtual void NoteRun(const Run& run, const RunEnd& end) = 0;
+  virtual void RecordRun(const Run& run, const RunEnd& end) = 0;
   // A request that wasn't.
-  virtual void NoteRefused(const Caller& caller,
-                           const absl::Status& status) = 0;
+  virtual void RecordRefused(const Caller& caller,
+                             const absl::Status& status) = 0;
 };
 
 }  // namespace sandglass::server

@@ -373,7 +373,7 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
     CheckKernelStarts(*language, limits.run, "limits.open_files", violations);
   }
   CheckMarks(request, violations);
-  absl::StatusOr<std::optional<WantedLibraries>> libraries = CheckLibraries(
+  absl::StatusOr<std::optional<LibraryRequest>> libraries = CheckLibraries(
       LibraryWish::Of(request), language, profile.get(), violations);
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));

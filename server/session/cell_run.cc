@@ -21,7 +21,7 @@
 namespace sandglass::server {
 namespace {
 
-constexpr size_t kMostUnread = 4096;
+constexpr size_t kMaxUnread = 4096;
 
 class CellRun {
  public:
@@ -58,7 +58,7 @@ class CellRun {
 
  private:
   void Begin() {
-    fate_ = keeper_.Look(kernel_);
+    fate_ = keeper_.AskFate(kernel_);
     if (fate_.jail != nullptr) {
       before_ = fate_.jail->ReadCounters();
       network_before_ = fate_.jail->ReadNetworkUse();
@@ -100,7 +100,7 @@ class CellRun {
     if (fds[1].revents != 0) {
       if (absl::Status status = ReadEvents(); !status.ok()) return status;
     }
-    if (!done_) fate_ = keeper_.Look(kernel_);
+    if (!done_) fate_ = keeper_.AskFate(kernel_);
     return absl::OkStatus();
   }
 
@@ -120,7 +120,7 @@ class CellRun {
   // A kernel that waits for these reads them at once; one that doesn't gets
   // only a few.
   void Acknowledge() {
-    if (command_.size() - written_ > kMostUnread) return;
+    if (command_.size() - written_ > kMaxUnread) return;
     command_.erase(0, written_);
     written_ = 0;
     command_ += AckCommand();
@@ -142,14 +142,14 @@ class CellRun {
     while (std::optional<std::string> line = kernel_.lines.Next()) {
       absl::StatusOr<KernelEvent> event = ParseKernelEvent(*line);
       if (!event.ok()) return absl::InternalError(event.status().message());
-      Take(*event);
+      Handle(*event);
     }
     return absl::OkStatus();
   }
 
   // A request to clear is ignored: what was streamed can't be taken back, and
   // the answer begins with it.
-  void Take(KernelEvent& event) {
+  void Handle(KernelEvent& event) {
     if (const auto* ready = std::get_if<KernelReady>(&event)) {
       // If init started the kernel, its pid is already known.
       if (kernel_.pid == 0) kernel_.pid = ready->pid;
@@ -160,7 +160,7 @@ class CellRun {
       }
       if (display->waits) Acknowledge();
     } else if (auto* error = std::get_if<KernelError>(&event)) {
-      if (error->cell == cell_id_) TakeError(error->words);
+      if (error->cell == cell_id_) HandleError(error->words);
     } else if (const auto* dropped = std::get_if<KernelDropped>(&event)) {
       if (dropped->cell == cell_id_) Drop(dropped->count, dropped->bytes);
     } else if (const auto* done = std::get_if<KernelDone>(&event)) {
@@ -171,7 +171,7 @@ class CellRun {
     }
   }
 
-  void TakeError(ErrorWords& words) {
+  void HandleError(ErrorWords& words) {
     // When there are two errors, the last one stays.
     error_redactions_.clear();
     RedactError(job_.redactor.get(), words, error_redactions_);
@@ -210,8 +210,8 @@ class CellRun {
     if (done_ || fate_.jail == nullptr) return absl::OkStatus();
     const Instant now = Now();
     const JailMeter meter(*fate_.jail, before_.cpu_total());
-    if (limit_watch_.Look(now, meter, cancel_.reason(),
-                          output_.written_bytes())) {
+    if (limit_watch_.Check(now, meter, cancel_.reason(),
+                           output_.written_bytes())) {
       // ORDER: the reason is recorded already when the signal is sent.
       patience_ = kernel_.is_program ? now : After(now, kInterruptGrace);
       if (!kernel_.is_program) keeper_.Signal(kernel_);
@@ -222,7 +222,7 @@ class CellRun {
   // Kills the kernel, and again until it is dead.
   absl::Status Kill(Instant now) {
     const Death::Step step =
-        death_.has_value() ? death_->Look(now) : Death::Step::kKillByPid;
+        death_.has_value() ? death_->Check(now) : Death::Step::kKillByPid;
     if (step == Death::Step::kWait) return absl::OkStatus();
     if (step == Death::Step::kGiveUp) {
       return absl::InternalError("the kernel did not die after being killed");
@@ -241,7 +241,7 @@ class CellRun {
     facts.wait_status = done_ ? exit_code_ << 8 : fate_.wait_status;
     facts.kill = limit_watch_.kill();
     facts.wall_time = Between(start_, end_);
-    output_.TakeResult(result_);
+    output_.CollectResult(result_);
     if (fate_.jail == nullptr) return;
     const sandbox::JailCounters after = fate_.jail->ReadCounters();
     facts.counters = sandbox::Since(before_, after);

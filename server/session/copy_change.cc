@@ -18,8 +18,8 @@ using internal::StoredEntry;
 
 // The bound for all names and links of one session together, since they are
 // kept in memory.
-constexpr uint64_t kMostNameBytes = uint64_t{16} << 20;
-constexpr uint64_t kMostFileBytes = uint64_t{1} << 42;
+constexpr uint64_t kMaxNameBytes = uint64_t{16} << 20;
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 42;
 // Files with holes from this size on are written anew instead of being
 // compared.
 constexpr uint64_t kLargeFile = uint64_t{256} << 20;
@@ -98,7 +98,7 @@ absl::Status CopyChange::PutFile(StoredEntry entry, const os::Fd& content,
     return absl::InternalError("the jail handed out what is no file");
   }
   const auto size = static_cast<uint64_t>(info.st_size);
-  if (size > kMostFileBytes) {
+  if (size > kMaxFileBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         Quote(entry.path(), 256), " is too large: ", size, " bytes"));
   }
@@ -217,9 +217,9 @@ absl::Status CopyChange::Commit() {
     const bool known = !changes_.all() && copy_.files_.count(entry.path()) != 0;
     names += known ? entry.link_target().size() : NameBytes(entry);
   }
-  if (names > kMostNameBytes) {
+  if (names > kMaxNameBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the names of its files take more than ", kMostNameBytes, " bytes"));
+        "the names of its files take more than ", kMaxNameBytes, " bytes"));
   }
   const std::string record = changes_.SerializeAsString();
   const uint64_t framed = record.size() + DurableLog::kFrameBytes;

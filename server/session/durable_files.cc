@@ -66,10 +66,10 @@ std::string WhyMissing(sandbox::FileResult why) {
                         : std::string(sandbox::FileCodeName(why.code));
 }
 
-void Note(const std::string& path, std::string why,
-          SessionCopy::Missing& missing) {
+void RecordMissing(const std::string& path, std::string why,
+                   SessionCopy::Missing& missing) {
   ++missing.count;
-  if (missing.first.size() < sandbox::kMostMissing) {
+  if (missing.first.size() < sandbox::kMaxMissing) {
     missing.first.emplace_back(path, std::move(why));
   }
 }
@@ -174,7 +174,7 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
         break;
       }
       if (!lost.ok()) {
-        Note(path, std::string(lost.message()), *missing);
+        RecordMissing(path, std::string(lost.message()), *missing);
         continue;
       }
     }
@@ -216,7 +216,7 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
   }
   if (missing == nullptr) return absl::OkStatus();
   for (const sandbox::MissingMember& member : count.value.missing) {
-    Note(member.path, WhyMissing(member.why), *missing);
+    RecordMissing(member.path, WhyMissing(member.why), *missing);
   }
   missing->count += count.value.missing_count - count.value.missing.size();
   return absl::OkStatus();
@@ -240,8 +240,8 @@ absl::Status DurableFiles::Track(const std::shared_ptr<FileAgent>& agent,
   return absl::OkStatus();
 }
 
-absl::Status DurableFiles::Take(sandbox::FileChanged change,
-                                CopyChange& to) const {
+absl::Status DurableFiles::Handle(sandbox::FileChanged change,
+                                  CopyChange& to) const {
   const sandbox::FileFacts& facts = change.facts;
   if (change.type == sandbox::ChangeType::kRemoved) {
     to.Remove(facts.name);
@@ -292,7 +292,7 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
   absl::Status failure;
   const sandbox::FileAnswer<bool> looked =
       tracker_.Next(limits.Until(end), [&](sandbox::FileChanged told) {
-        if (failure.ok()) failure = Take(std::move(told), change);
+        if (failure.ok()) failure = Handle(std::move(told), change);
       });
   if (failure.ok() && !looked.ok()) failure = Failed(looked.result, kWorkspace);
   // Not everything could be looked at, so files that seem to be gone may still

@@ -66,7 +66,7 @@ class DurableFiles {
   absl::Status Lost(const internal::StoredEntry& entry,
                     const std::function<absl::Status()>& go_on,
                     Checked& checked) const;
-  absl::Status Take(sandbox::FileChanged change, CopyChange& to) const;
+  absl::Status Handle(sandbox::FileChanged change, CopyChange& to) const;
 
   const std::shared_ptr<SessionCopy> copy_;
   const uint32_t max_entries_;

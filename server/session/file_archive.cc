@@ -25,7 +25,7 @@ constexpr absl::Duration kRetryAfterSpace = absl::Seconds(1);
 
 }  // namespace
 
-FileArchive::~FileArchive() { memory_->Give(bytes_); }
+FileArchive::~FileArchive() { memory_->Release(bytes_); }
 
 absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
     FileAgent& agent, std::shared_ptr<DiskBudget> memory,
@@ -72,7 +72,7 @@ absl::Status FileArchive::Add(absl::string_view piece) {
   while (!piece.empty()) {
     const absl::string_view page = piece.substr(0, sandbox::kHoleBytes);
     if (!sandbox::AllZero(page)) {
-      if (!memory_->Take(sandbox::kHoleBytes)) {
+      if (!memory_->Acquire(sandbox::kHoleBytes)) {
         return ForkSpaceFull(memory_->Describe(), kRetryAfterSpace);
       }
       bytes_ += sandbox::kHoleBytes;

@@ -23,7 +23,7 @@ class FileArchive {
   FileArchive(const FileArchive&) = delete;
   FileArchive& operator=(const FileArchive&) = delete;
 
-  // Packs /workspace, at most `most_bytes` of it, not counting zeros.
+  // Packs /workspace, at most `max_bytes` of it, not counting zeros.
   // RESOURCE_EXHAUSTED: `memory` has not that much left. The time of `limits`
   // is for all of it together.
   static absl::StatusOr<std::shared_ptr<const FileArchive>> Pack(

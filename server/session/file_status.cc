@@ -16,7 +16,7 @@ namespace {
 
 using sandbox::FileCode;
 
-constexpr size_t kMostPathBytes = 4096;
+constexpr size_t kMaxPathBytes = 4096;
 // The first and the last second that a Timestamp can have.
 constexpr absl::Time kFirstTime = absl::FromUnixSeconds(-62'135'596'800);
 constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
@@ -57,10 +57,10 @@ absl::StatusOr<std::string> AgentPath(const std::string& path,
   }
   std::string whole =
       path[0] == '/' ? path : absl::StrCat(kWorkspace, "/", path);
-  if (whole.size() > kMostPathBytes) {
+  if (whole.size() > kMaxPathBytes) {
     return FileStatus(invalid,
                       absl::StrCat("a path of ", whole.size(),
-                                   " bytes; the most is ", kMostPathBytes));
+                                   " bytes; the most is ", kMaxPathBytes));
   }
   return whole;
 }

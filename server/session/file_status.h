@@ -15,7 +15,7 @@ namespace sandglass::server {
 // Translates between the API's words for files and those of the file agent.
 
 // Messages are kept smaller than what clients accept by default (4 MiB).
-inline constexpr uint64_t kMostListedBytes = uint64_t{3} << 20;
+inline constexpr uint64_t kMaxListedBytes = uint64_t{3} << 20;
 
 // Returns the absolute path that the agent needs. INVALID_ARGUMENT,
 // "FILE_INVALID_PATH". `empty` says whether an empty path stands for

@@ -9,7 +9,7 @@
 namespace sandglass::server {
 namespace {
 
-constexpr int kMostEventsAtOnce = 64;
+constexpr int kMaxEventsAtOnce = 64;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ absl::Status HostedJail::Freeze(bool frozen) {
   if (!Lives() || frozen == frozen_) return absl::OkStatus();
   if (absl::Status done = jail_->Freeze(frozen); !done.ok()) return done;
   frozen_ = frozen;
-  TellCommands([&] { return JailFroze{frozen}; });
+  NotifyCommands([&] { return JailFroze{frozen}; });
   return absl::OkStatus();
 }
 
@@ -63,7 +63,7 @@ void HostedJail::Discard() {
 }
 
 absl::Status HostedJail::StartCommand(const sandbox::ProcessSpec& spec,
-                                      TakeProcessNews take) {
+                                      ProcessNewsHandler take) {
   if (ended_) return absl::CancelledError("the session has ended");
   if (jail_ == nullptr) return absl::InternalError("there is no jail");
   if (!death_.empty()) return absl::InternalError(death_);
@@ -82,7 +82,7 @@ absl::Status HostedJail::OpenFiles() {
 }
 
 void HostedJail::Pump() {
-  for (int i = 0; i < kMostEventsAtOnce && Lives(); ++i) {
+  for (int i = 0; i < kMaxEventsAtOnce && Lives(); ++i) {
     absl::StatusOr<std::optional<sandbox::SessionEvent>> event =
         jail_->NextEvent();
     if (!event.ok()) {
@@ -90,13 +90,13 @@ void HostedJail::Pump() {
       return Die(std::string(event.status().message()));
     }
     if (!event->has_value()) return;
-    Take(**event);
+    Handle(**event);
   }
 }
 
-void HostedJail::Take(sandbox::SessionEvent& event) {
-  NoteDenied(event);
-  if (TakeForCommand(event)) return;
+void HostedJail::Handle(sandbox::SessionEvent& event) {
+  RecordRefusedCalls(event);
+  if (HandleForCommand(event)) return;
   if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
     Process& process = processes_[spawned->id];
     process.spawned = std::move(*spawned);
@@ -126,7 +126,7 @@ void HostedJail::Take(sandbox::SessionEvent& event) {
   }
 }
 
-bool HostedJail::TakeForCommand(sandbox::SessionEvent& event) {
+bool HostedJail::HandleForCommand(sandbox::SessionEvent& event) {
   const auto find = [&](uint64_t process) {
     mutex_.AssertHeld();
     return commands_.find(process);
@@ -148,13 +148,13 @@ bool HostedJail::TakeForCommand(sandbox::SessionEvent& event) {
     news = *exited;
   }
   if (ended == commands_.end()) return false;
-  const TakeProcessNews take = std::move(ended->second);
+  const ProcessNewsHandler take = std::move(ended->second);
   commands_.erase(ended);
   take(std::move(news));
   return true;
 }
 
-void HostedJail::NoteDenied(const sandbox::SessionEvent& event) const {
+void HostedJail::RecordRefusedCalls(const sandbox::SessionEvent& event) const {
   if (denied_ == nullptr) return;
   const sandbox::RefusedCalls* calls = nullptr;
   if (const auto* ended = std::get_if<sandbox::ProcessExitedEvent>(&event)) {
@@ -163,17 +163,18 @@ void HostedJail::NoteDenied(const sandbox::SessionEvent& event) const {
     calls = &main->refused;
   }
   if (calls == nullptr) return;
-  denied_->Note(source_, *calls);
+  denied_->Record(source_, *calls);
 }
 
-void HostedJail::TellCommands(const std::function<ProcessNews()>& news) const {
+void HostedJail::NotifyCommands(
+    const std::function<ProcessNews()>& news) const {
   for (const auto& [process, take] : commands_) take(news());
 }
 
 void HostedJail::Die(std::string how) {
   death_ = std::move(how);
   const bool out_of_memory = jail_->jail().SawOomKill();
-  TellCommands([&] {
+  NotifyCommands([&] {
     mutex_.AssertHeld();
     return JailDied{death_, out_of_memory};
   });

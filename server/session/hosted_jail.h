@@ -38,7 +38,7 @@ class HostedJail {
 
   // `denied` outlives this object; null when calls aren't traced. Refused calls
   // are noted there as those of `source`.
-  HostedJail(DeniedCalls* denied, const DeniedCalls::Source& source)
+  HostedJail(RefusedCallLog* denied, const RefusedCallLog::Source& source)
       : denied_(denied), source_(source) {}
 
   // Held so that init is asked for no kernel or program while a fork stops all
@@ -103,7 +103,7 @@ class HostedJail {
   }
   // As ProcessHost::StartProcess.
   absl::Status StartCommand(const sandbox::ProcessSpec& spec,
-                            TakeProcessNews take)
+                            ProcessNewsHandler take)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Asks init for a file agent. Precondition: the jail lives.
@@ -120,17 +120,18 @@ class HostedJail {
 
  private:
   // Notes the refused calls of a process that has ended.
-  void NoteDenied(const sandbox::SessionEvent& event) const;
-  void Take(sandbox::SessionEvent& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns true when the event is about a command's process, and passes it on.
-  bool TakeForCommand(sandbox::SessionEvent& event)
+  void RecordRefusedCalls(const sandbox::SessionEvent& event) const;
+  void Handle(sandbox::SessionEvent& event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TellCommands(const std::function<ProcessNews()>& news) const
+  // Returns true when the event is about a command's process, and passes it on.
+  bool HandleForCommand(sandbox::SessionEvent& event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NotifyCommands(const std::function<ProcessNews()>& news) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Die(std::string how) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  DeniedCalls* const denied_;
-  const DeniedCalls::Source source_;
+  RefusedCallLog* const denied_;
+  const RefusedCallLog::Source source_;
 
   absl::Mutex forking_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable absl::Mutex mutex_;
@@ -142,7 +143,7 @@ class HostedJail {
   uint64_t next_process_ ABSL_GUARDED_BY(mutex_) = kMainProcess + 1;
   std::map<uint64_t, Process> processes_ ABSL_GUARDED_BY(mutex_);
   // By process: the receivers of news about commands' processes.
-  std::map<uint64_t, TakeProcessNews> commands_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, ProcessNewsHandler> commands_ ABSL_GUARDED_BY(mutex_);
   int files_due_ ABSL_GUARDED_BY(mutex_) = 0;
   sandbox::FileChannelEvent files_told_ ABSL_GUARDED_BY(mutex_) = {};
 };

@@ -52,8 +52,8 @@ void JailAttachment::Discard(const std::string& why) {
   contents_.Lose(why);
 }
 
-absl::Status JailAttachment::TakeLibraries(const FirstUse& use,
-                                           CancelToken& cancel, Job& start) {
+absl::Status JailAttachment::AcquireLibraries(const FirstUse& use,
+                                              CancelToken& cancel, Job& start) {
   if (!layer_.id.empty() || !spec_.libraries) {
     start.layer = layer_;
     return absl::OkStatus();
@@ -90,22 +90,22 @@ absl::Status JailAttachment::AttachNew(const FirstUse& use,
     start.template_name = spec_.profile->run_template();
     start.limits = spec_.limits;
   }
-  if (absl::Status taken = TakeLibraries(use, cancel, start); !taken.ok()) {
+  if (absl::Status taken = AcquireLibraries(use, cancel, start); !taken.ok()) {
     return taken;
   }
   Timings timings;
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail =
-      TakeJail(start, timings);
+      AcquireJail(start, timings);
   if (!jail.ok()) return jail.status();
   const bool has_kernel = (*jail)->has_runner();
   absl::MutexLock lock(&jail_.mutex());
   if (jail_.ended()) return absl::CancelledError("the session has ended");
   jail_.Put(*std::move(jail));
-  if (has_kernel) contents_.TakeKernel(use.context, std::move(timings));
+  if (has_kernel) contents_.AdoptKernel(use.context, std::move(timings));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailAttachment::TakeJail(
+absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailAttachment::AcquireJail(
     const Job& start, Timings& timings) {
   const MonotonicTime end =
       Monotonic::now() + absl::ToChronoNanoseconds(kAttachTimeout);

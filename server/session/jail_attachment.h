@@ -31,7 +31,7 @@ class JailContents {
   virtual bool IsInUse() const = 0;
   // A jail has come whose own program is a kernel, which was started with
   // `timings` and belongs to `context`. With HostedJail::mutex held.
-  virtual void TakeKernel(const std::string& context, Timings timings) = 0;
+  virtual void AdoptKernel(const std::string& context, Timings timings) = 0;
   // Puts the files that were kept into the jail that has just come.
   virtual absl::Status Fill(CancelToken& cancel) = 0;
   // The jail is gone. Kernels that had a state lost it, for the reason `why`;
@@ -102,10 +102,10 @@ class JailAttachment {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
           ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Gives `start` the session's libraries, for a jail that is still to come.
-  absl::Status TakeLibraries(const FirstUse& use, CancelToken& cancel,
-                             Job& start) ABSL_LOCKS_EXCLUDED(jail_.mutex());
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> TakeJail(const Job& start,
-                                                          Timings& timings);
+  absl::Status AcquireLibraries(const FirstUse& use, CancelToken& cancel,
+                                Job& start) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  absl::StatusOr<std::unique_ptr<sandbox::Jail>> AcquireJail(const Job& start,
+                                                             Timings& timings);
   // Releases the jail; `why` is as in JailContents::Lose.
   void Discard(const std::string& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_, jail_.mutex());

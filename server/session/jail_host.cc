@@ -48,8 +48,8 @@ void JailHost::End() {
   jail_.End();
 }
 
-void JailHost::TakeKernel(const std::string& context, Timings timings) {
-  kernels_.TakeKernel(context, std::move(timings));
+void JailHost::AdoptKernel(const std::string& context, Timings timings) {
+  kernels_.AdoptKernel(context, std::move(timings));
 }
 
 void JailHost::Lose(const std::string& why) {

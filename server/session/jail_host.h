@@ -34,7 +34,7 @@ struct JailHostParts {
   LibraryFinder* libraries = nullptr;  // null: none can be had
   // For files of forks that wait for their first use.
   std::shared_ptr<DiskBudget> fork_memory;
-  DeniedCalls* denied = nullptr;  // null when calls aren't traced
+  RefusedCallLog* denied = nullptr;  // null when calls aren't traced
 };
 
 // A session on a jail of this machine. It gets the jail with its first use: for
@@ -93,7 +93,7 @@ class JailHost final : public SessionHost, private JailContents {
 
  private:
   bool IsInUse() const override { return kernels_.AnyIsBusy(); }
-  void TakeKernel(const std::string& context, Timings timings) override;
+  void AdoptKernel(const std::string& context, Timings timings) override;
   absl::Status Fill(CancelToken& cancel) override {
     return files_.Fill(cancel);
   }

@@ -271,7 +271,7 @@ absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
       Quote({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
 }
 
-KernelKeeper::Fate JailKernels::Look(const Kernel& kernel) {
+KernelKeeper::Fate JailKernels::AskFate(const Kernel& kernel) {
   absl::MutexLock lock(&jail_.mutex());
   jail_.Pump();
   Fate fate;
@@ -370,7 +370,7 @@ bool JailKernels::AnyIsBusy() const {
   });
 }
 
-void JailKernels::TakeKernel(const std::string& context, Timings timings) {
+void JailKernels::AdoptKernel(const std::string& context, Timings timings) {
   jail_.mutex().AssertHeld();
   Place& place = places_[context];
   place.kernel = std::make_unique<Kernel>();
@@ -378,7 +378,7 @@ void JailKernels::TakeKernel(const std::string& context, Timings timings) {
   place.kernel->in = std::move(jail_.get()->jail().stdin_fd());
   place.kernel->out = std::move(jail_.get()->jail().stdout_fd());
   place.kernel->err = std::move(jail_.get()->jail().stderr_fd());
-  place.kernel->events = jail_.get()->TakeReport();
+  place.kernel->events = jail_.get()->ReleaseReport();
   place.kernel->timings = std::move(timings);
   place.status.context = context;
   place.started = true;

@@ -45,7 +45,8 @@ class JailKernels final : public KernelKeeper {
   std::vector<KernelStatus> Kernels() const ABSL_LOCKS_EXCLUDED(jail_.mutex());
 
   // These are for the run that is going on in a kernel.
-  Fate Look(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  Fate AskFate(const Kernel& kernel) override
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void EndJail(const std::string& why) override { jail_.EndJail(why); }
@@ -54,7 +55,7 @@ class JailKernels final : public KernelKeeper {
   // Whether a run is going on in any of them.
   bool AnyIsBusy() const;
   // As in JailContents.
-  void TakeKernel(const std::string& context, Timings timings);
+  void AdoptKernel(const std::string& context, Timings timings);
   void Lose(const std::string& why);
 
  private:

@@ -27,12 +27,12 @@ os::Fd JailProcesses::NewsFd() const {
 }
 
 absl::Status JailProcesses::StartProcess(const sandbox::ProcessSpec& spec,
-                                         TakeProcessNews take) {
+                                         ProcessNewsHandler take) {
   absl::MutexLock lock(&jail_.mutex());
   return jail_.StartCommand(spec, std::move(take));
 }
 
-void JailProcesses::TakeNews() {
+void JailProcesses::DeliverNews() {
   absl::MutexLock lock(&jail_.mutex());
   jail_.Pump();
 }

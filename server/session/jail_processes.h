@@ -30,9 +30,9 @@ class JailProcesses final : public ProcessHost {
   bool IsAttached() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   os::Fd NewsFd() const override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::Status StartProcess(const sandbox::ProcessSpec& spec,
-                            TakeProcessNews take) override
+                            ProcessNewsHandler take) override
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
-  void TakeNews() override ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void DeliverNews() override ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void SignalProcess(pid_t pid, int signal, bool to_group) override
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void KillProcess(uint64_t id) override ABSL_LOCKS_EXCLUDED(jail_.mutex());

@@ -49,7 +49,7 @@ class KernelKeeper {
     const sandbox::Jail* jail = nullptr;
     int control_fd = -1;  // for poll(2): at POLLIN something may have changed
   };
-  virtual Fate Look(const Kernel& kernel) = 0;
+  virtual Fate AskFate(const Kernel& kernel) = 0;
   // Interrupts what runs in the kernel, as Ctrl-C does.
   virtual void Signal(const Kernel& kernel) = 0;
   // Kills the kernel and everything that it started, in every way there is.

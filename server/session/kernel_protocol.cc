@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostDepth = 100;
+constexpr size_t kMaxDepth = 100;
 constexpr size_t kMaxMimeTypes = 32;
 constexpr size_t kMaxTypeBytes = 128;
 constexpr pid_t kMaxPid = 1 << 22;  // PID_MAX_LIMIT of linux/threads.h
@@ -54,7 +54,7 @@ class EventReader : public Json::json_sax_t {
     const auto it = fields_.find(name);
     return it == fields_.end() ? nullptr : &it->second;
   }
-  std::string TakeText(const char* name) {
+  std::string ReleaseText(const char* name) {
     return std::move(fields_[name].text);
   }
   // Says why the text is no event.
@@ -84,7 +84,7 @@ class EventReader : public Json::json_sax_t {
       return Scalar("", {Field::Type::kString, std::move(value), 0});
     }
     if (depth_ == 2 && in_data_ && !IsJson(type_)) {
-      TakeString(value);
+      ParseString(value);
     } else if (taken_ || (depth_ == 2 && in_data_)) {
       return Scalar(Quoted(value), {});
     }
@@ -125,14 +125,14 @@ class EventReader : public Json::json_sax_t {
   }
 
   bool Deeper() {
-    if (++depth_ <= kMostDepth) return true;
+    if (++depth_ <= kMaxDepth) return true;
     problem_ = "it is nested too deeply";
     return false;
   }
 
   bool Open(char bracket) {
     if (depth_ == 0 && bracket != '{') return false;
-    if (depth_ == 1) Note({});
+    if (depth_ == 1) StoreField({});
     if (depth_ == 2 && in_data_) {
       taken_ = IsJson(type_) && HasRoom();
       if (!taken_) LeaveOut(0);
@@ -161,7 +161,7 @@ class EventReader : public Json::json_sax_t {
   bool Scalar(const std::string& json, Field field) {
     if (depth_ == 0) return false;
     if (depth_ == 1) {
-      Note(std::move(field));
+      StoreField(std::move(field));
     } else if (taken_) {
       absl::StrAppend(&text_, json, ",");
     } else if (depth_ == 2 && in_data_) {
@@ -174,7 +174,7 @@ class EventReader : public Json::json_sax_t {
     return true;
   }
 
-  void Note(Field field) {
+  void StoreField(Field field) {
     static constexpr const char* kNames[] = {
         "ev",   "id",   "pid",   "count",     "bytes", "exit_code",
         "kind", "name", "value", "traceback", "ack"};
@@ -192,7 +192,7 @@ class EventReader : public Json::json_sax_t {
   }
 
   // Takes text, or bytes in base64.
-  void TakeString(std::string& value) {
+  void ParseString(std::string& value) {
     std::string bytes;
     if (!HasRoom() || !(IsText(type_) || absl::Base64Unescape(value, &bytes))) {
       return LeaveOut(value.size());
@@ -224,10 +224,10 @@ class Fields {
  public:
   explicit Fields(EventReader& event) : event_(event) {}
 
-  uint64_t Number(const char* name, uint64_t most) {
+  uint64_t Number(const char* name, uint64_t max) {
     const EventReader::Field* field = event_.Find(name);
     if (field == nullptr || field->type != EventReader::Field::Type::kNumber ||
-        field->number > most) {
+        field->number > max) {
       bad_ = name;
       return 0;
     }
@@ -240,7 +240,7 @@ class Fields {
       bad_ = name;
       return "";
     }
-    return event_.TakeText(name);
+    return event_.ReleaseText(name);
   }
 
   bool Flag(const char* name) {
@@ -292,8 +292,8 @@ std::string Tail(std::string text) {
 }
 
 absl::StatusOr<KernelEvent> EventOf(EventReader& read) {
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  constexpr uint64_t kMost32 = std::numeric_limits<uint32_t>::max();
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+  constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
   Fields fields(read);
   const std::string kind = fields.Text("ev");
   KernelEvent event;
@@ -303,20 +303,19 @@ absl::StatusOr<KernelEvent> EventOf(EventReader& read) {
     return ParseDisplay(read);
   } else if (kind == "error") {
     KernelError error;
-    error.cell = fields.Number("id", kMost);
+    error.cell = fields.Number("id", kMax);
     error.words.name = Tail(fields.Text("name"));
     error.words.value = Tail(fields.Text("value"));
     error.words.traceback = Tail(fields.Text("traceback"));
     event = std::move(error);
   } else if (kind == "clear") {
-    event = KernelClear{fields.Number("id", kMost)};
+    event = KernelClear{fields.Number("id", kMax)};
   } else if (kind == "dropped") {
-    event =
-        KernelDropped{fields.Number("id", kMost),
-                      static_cast<uint32_t>(fields.Number("count", kMost32)),
-                      fields.Number("bytes", kMost)};
+    event = KernelDropped{fields.Number("id", kMax),
+                          static_cast<uint32_t>(fields.Number("count", kMax32)),
+                          fields.Number("bytes", kMax)};
   } else if (kind == "done") {
-    event = KernelDone{fields.Number("id", kMost),
+    event = KernelDone{fields.Number("id", kMax),
                        static_cast<int>(fields.Number("exit_code", 255))};
   } else {
     return Malformed(absl::StrCat("\"ev\" is ", Quote(kind)));

@@ -34,7 +34,7 @@ using ProcessNews =
                  sandbox::ProcessExitedEvent, JailFroze, JailDied>;
 // Called on any thread, under the host's lock, so it may only store what it
 // gets.
-using TakeProcessNews = std::function<void(ProcessNews)>;
+using ProcessNewsHandler = std::function<void(ProcessNews)>;
 
 struct JailFacts {
   sandbox::JailCounters counters;
@@ -60,9 +60,9 @@ class ProcessHost {
   // instead of any of them. The errors are those of SessionJail::Spawn;
   // INTERNAL: the jail is dead.
   virtual absl::Status StartProcess(const sandbox::ProcessSpec& spec,
-                                    TakeProcessNews take) = 0;
+                                    ProcessNewsHandler take) = 0;
   // Hands out all news there is, to other callers as well.
-  virtual void TakeNews() = 0;
+  virtual void DeliverNews() = 0;
   // Like SessionJail::SendSignal; does nothing when the jail is dead.
   virtual void SignalProcess(pid_t pid, int signal, bool to_group) = 0;
   // Like SessionJail::KillByPid; does nothing when the jail is dead.

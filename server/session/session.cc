@@ -19,20 +19,20 @@ namespace {
 
 // Bounds for the runs of one context that wait or go on, and for the contexts
 // of one session.
-constexpr size_t kMostInLine = 64;
-constexpr size_t kMostContexts = 16;
+constexpr size_t kMaxInLine = 64;
+constexpr size_t kMaxContexts = 16;
 // The most calls on one session's files at the same time.
-constexpr size_t kMostCalls = 16;
+constexpr size_t kMaxCalls = 16;
 constexpr absl::Duration kRetryAfterCalls = absl::Milliseconds(100);
 // Bound for the path of a missing file, so that a list of sessions isn't too
 // long.
-constexpr size_t kMostMissingPath = 256;
+constexpr size_t kMaxMissingPath = 256;
 // How exactly the disk knows the time of the last use.
 constexpr absl::Duration kTouchInterval = absl::Seconds(1);
 
 MonotonicTime Ago(absl::Duration time) {
-  constexpr absl::Duration kMost = absl::Hours(24 * 365);
-  return Monotonic::now() - absl::ToChronoNanoseconds(std::min(time, kMost));
+  constexpr absl::Duration kMax = absl::Hours(24 * 365);
+  return Monotonic::now() - absl::ToChronoNanoseconds(std::min(time, kMax));
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ v1::Session Session::Describe() const {
     proto.set_missing_file_count(missing.count);
     for (const auto& [path, why] : missing.first) {
       v1::MissingFile& file = *proto.add_missing_files();
-      file.set_path(AsUtf8(std::string_view(path).substr(0, kMostMissingPath)));
+      file.set_path(AsUtf8(std::string_view(path).substr(0, kMaxMissingPath)));
       file.set_reason(why);
     }
   }
@@ -169,7 +169,7 @@ absl::Status Session::WriteRecord() {
   return written;
 }
 
-void Session::NoteClockSet() {
+void Session::HandleClockSet() {
   absl::MutexLock lock(&mutex_);
   // If this fails, the next change of the record makes up for it.
   if (over_.reason.empty()) (void)WriteRecord();
@@ -218,11 +218,11 @@ absl::StatusOr<bool> Session::Enter(const std::shared_ptr<Turn>& turn) {
   absl::MutexLock lock(&mutex_);
   if (absl::Status usable = UsableLocked(); !usable.ok()) return usable;
   const std::string& context = turn->context();
-  if (lines_.count(context) == 0 && lines_.size() >= kMostContexts) {
-    return TooManyContexts(kMostContexts);
+  if (lines_.count(context) == 0 && lines_.size() >= kMaxContexts) {
+    return TooManyContexts(kMaxContexts);
   }
   auto& line = lines_[context];
-  if (line.size() >= kMostInLine) return SessionLineFull(id_, line.size());
+  if (line.size() >= kMaxInLine) return SessionLineFull(id_, line.size());
   line.push_back(turn);
   dormant_ = false;
   TouchLocked();
@@ -258,7 +258,7 @@ absl::StatusOr<uint64_t> Session::BeginUse(std::function<void()> on_end,
                                            UseKind kind) {
   absl::MutexLock lock(&mutex_);
   if (absl::Status thawed = ThawLocked(); !thawed.ok()) return thawed;
-  if (kind == UseKind::kCall && UsesOf(kind) >= kMostCalls) {
+  if (kind == UseKind::kCall && UsesOf(kind) >= kMaxCalls) {
     return TooManyCalls(
         absl::StrCat(UsesOf(kind), " calls go on in session ", id_),
         kRetryAfterCalls);

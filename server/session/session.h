@@ -113,7 +113,7 @@ class Session final : public JobRunner {
   absl::Status Save() ABSL_LOCKS_EXCLUDED(mutex_);
   // The wall clock was set, so the times that the disk keeps by it are written
   // anew.
-  void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
+  void HandleClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
   // False while the policy doesn't allow the session as it is.
   bool usable() const { return unusable_.empty(); }
   // Null when the session isn't durable.

@@ -37,19 +37,19 @@ std::shared_ptr<DiskBudget> DiskBudget::ShareOf(const std::string& caller) {
 }
 
 bool DiskBudget::HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const {
-  if (all > most_) return false;
+  if (all > max_) return false;
   // The right side of the comparison is what was left before these bytes were
   // added.
-  return all <= most_ - most_ / 4 || own <= most_ - all + bytes;
+  return all <= max_ - max_ / 4 || own <= max_ - all + bytes;
 }
 
-bool DiskBudget::Take(uint64_t bytes) {
+bool DiskBudget::Acquire(uint64_t bytes) {
   const uint64_t own = used_.fetch_add(bytes) + bytes;
   const bool has_room =
       all_ == nullptr
-          ? own <= most_
+          ? own <= max_
           : HasRoom(own, all_->used_.fetch_add(bytes) + bytes, bytes);
-  if (!has_room) Give(bytes);
+  if (!has_room) Release(bytes);
   return has_room;
 }
 
@@ -58,19 +58,19 @@ void DiskBudget::Force(uint64_t bytes) {
   if (all_ != nullptr) all_->used_ += bytes;
 }
 
-void DiskBudget::Give(uint64_t bytes) {
+void DiskBudget::Release(uint64_t bytes) {
   used_ -= bytes;
   if (all_ != nullptr) all_->used_ -= bytes;
 }
 
 bool DiskBudget::full() const {
-  return all_ == nullptr ? used_ >= most_
+  return all_ == nullptr ? used_ >= max_
                          : !HasRoom(used_ + 1, all_->used_ + 1, 1);
 }
 
 std::string DiskBudget::Describe() const {
   const uint64_t all = all_ == nullptr ? used_ : all_->used_;
-  std::string text = absl::StrCat("all together may take ", most_,
+  std::string text = absl::StrCat("all together may take ", max_,
                                   " bytes, and have taken ", all);
   if (all_ != nullptr) {
     absl::StrAppend(&text, ", ", used_.load(),
@@ -105,10 +105,10 @@ SessionCopy::SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk,
   bytes_ = bytes;
 }
 
-SessionCopy::~SessionCopy() { disk_->Give(bytes_); }
+SessionCopy::~SessionCopy() { disk_->Release(bytes_); }
 
 absl::Status SessionCopy::Grow(uint64_t bytes) {
-  if (!disk_->Take(bytes)) {
+  if (!disk_->Acquire(bytes)) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "of durable sessions (sessions.durable_bytes) ", disk_->Describe()));
   }
@@ -118,7 +118,7 @@ absl::Status SessionCopy::Grow(uint64_t bytes) {
 
 void SessionCopy::Shrink(uint64_t bytes) {
   bytes_ -= bytes;
-  disk_->Give(bytes);
+  disk_->Release(bytes);
 }
 
 absl::Status SessionCopy::WriteRecord(const internal::StoredSession& record) {
@@ -167,7 +167,7 @@ absl::Status SessionCopy::LoadLocked() {
   }
   RemoveUnused();
   disk_->Force(bytes);
-  disk_->Give(bytes_.exchange(bytes));
+  disk_->Release(bytes_.exchange(bytes));
   loaded_ = true;
   return absl::OkStatus();
 }

@@ -28,31 +28,31 @@ namespace sandglass::server {
 // together, or of one caller's part. Held by a shared_ptr. Thread-safe.
 class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
  public:
-  explicit DiskBudget(uint64_t most) : most_(most) {}
+  explicit DiskBudget(uint64_t max) : max_(max) {}
   // One caller's part, by the rule of Shares: of the last quarter of the whole,
   // it may hold no more than what is left of that quarter.
   std::shared_ptr<DiskBudget> ShareOf(const std::string& caller)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Takes that much; returns false when there is no room for it.
-  bool Take(uint64_t bytes);
+  bool Acquire(uint64_t bytes);
   void Force(uint64_t bytes);
-  void Give(uint64_t bytes);
+  void Release(uint64_t bytes);
   // Whether nothing more can be taken.
   bool full() const;
   uint64_t used() const { return used_; }
-  uint64_t most() const { return most_; }
+  uint64_t max() const { return max_; }
   // The words of a refusal: how much there may be, and how much has been taken.
   std::string Describe() const;
 
  private:
   explicit DiskBudget(std::shared_ptr<DiskBudget> all)
-      : most_(all->most_), all_(std::move(all)) {}
+      : max_(all->max_), all_(std::move(all)) {}
   // Whether there is room in the whole; `own` and `all` are what the caller and
   // all callers hold with `bytes` added.
   bool HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const;
 
-  const uint64_t most_;
+  const uint64_t max_;
   const std::shared_ptr<DiskBudget> all_;  // null when this is the whole
   std::atomic<uint64_t> used_{0};
   absl::Mutex mutex_;
@@ -155,12 +155,11 @@ class SessionCopy {
 // Use it from one thread at a time; a copy may have only one change at a time.
 class CopyChange {
  public:
-  // `most_bytes` bounds how much may be written: files that are renamed again
+  // `max_bytes` bounds how much may be written: files that are renamed again
   // and again while they are saved can be reported each time.
-  explicit CopyChange(
-      SessionCopy& copy,
-      uint64_t most_bytes = std::numeric_limits<uint64_t>::max())
-      : copy_(copy), left_(most_bytes) {}
+  explicit CopyChange(SessionCopy& copy,
+                      uint64_t max_bytes = std::numeric_limits<uint64_t>::max())
+      : copy_(copy), left_(max_bytes) {}
   // Without Commit nothing of the change is left.
   ~CopyChange();
   CopyChange(const CopyChange&) = delete;

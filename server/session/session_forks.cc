@@ -11,18 +11,18 @@
 namespace sandglass::server {
 namespace {
 
-constexpr int kMostChildren = 64;
+constexpr int kMaxChildren = 64;
 
 }  // namespace
 
 absl::StatusOr<std::vector<SessionSpec>> SessionTable::CheckChildren(
     const Session& parent, const v1::ForkSessionRequest& request) const {
   Violations violations;
-  if (request.children().empty() || request.children_size() > kMostChildren) {
+  if (request.children().empty() || request.children_size() > kMaxChildren) {
     return InvalidRequest(
         {{"children",
           absl::StrCat("has ", request.children_size(), " entries; 1 to ",
-                       kMostChildren, " can be made at once")}});
+                       kMaxChildren, " can be made at once")}});
   }
   const v1::Session now = parent.Describe();
   // What the request doesn't name for a child is as in the parent, not as in

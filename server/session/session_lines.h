@@ -16,8 +16,8 @@ namespace sandglass::server {
 // the memory of all of them together, by callers' shares. Thread-safe.
 class SessionLines {
  public:
-  // One caller may have at most half of `most_bytes`.
-  explicit SessionLines(uint64_t most_bytes);
+  // One caller may have at most half of `max_bytes`.
+  explicit SessionLines(uint64_t max_bytes);
 
   // Counts one more run, by its caller's name and the bytes of its request.
   // RESOURCE_EXHAUSTED, "QUEUE_BYTES_FULL": there was no room, and the run has
@@ -29,7 +29,7 @@ class SessionLines {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  const uint64_t most_bytes_;
+  const uint64_t max_bytes_;
   absl::Mutex mutex_;
   Shares bytes_ ABSL_GUARDED_BY(mutex_);
 };

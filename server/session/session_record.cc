@@ -101,7 +101,7 @@ FormerSession FromRecord(const internal::StoredSession& record,
         {"profile", absl::StrCat("profile \"", record.profile(),
                                  "\" keeps no files now (session_files)")});
   }
-  absl::StatusOr<std::optional<WantedLibraries>> libraries = CheckLibraries(
+  absl::StatusOr<std::optional<LibraryRequest>> libraries = CheckLibraries(
       LibraryWish::Of(record), spec.language, spec.profile.get(), violations);
   if (!violations.empty()) {
     past.unusable = violations.front().description;

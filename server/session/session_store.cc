@@ -28,7 +28,7 @@ constexpr char kNew[] = "new-";
 constexpr char kGone[] = "gone-";
 constexpr char kDamaged[] = "damaged-";
 constexpr char kSession[] = "ses-";
-constexpr uint64_t kMostEndedBytes = uint64_t{4} << 20;
+constexpr uint64_t kMaxEndedBytes = uint64_t{4} << 20;
 
 os::Fd OpenDirectoryIn(const os::Fd& directory, const std::string& name) {
   return os::Fd(::openat(directory.get(), name.c_str(),
@@ -60,8 +60,8 @@ void LogFailure(const char* event, const std::string& name,
 
 absl::StatusOr<std::unique_ptr<SessionStore>> SessionStore::Open(
     const std::string& directory, uid_t owner, gid_t group,
-    uint64_t most_bytes) {
-  absl::StatusOr<os::Fd> fd = TakeOverDirectory(
+    uint64_t max_bytes) {
+  absl::StatusOr<os::Fd> fd = AdoptDirectory(
       directory, owner, group, 0700, "sessions.durable_dir", Holds::kItsOwn);
   if (!fd.ok()) return fd.status();
   if (::flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> SessionStore::Open(
         "; stop it, or give this one another \"sessions.durable_dir\""));
   }
   return std::unique_ptr<SessionStore>(
-      new SessionStore(*std::move(fd), most_bytes));
+      new SessionStore(*std::move(fd), max_bytes));
 }
 
 std::vector<std::string> SessionStore::Names() const {
@@ -170,13 +170,13 @@ std::vector<internal::StoredEnd> SessionStore::LoadEnds(absl::Time since) {
   return {kept.ends().begin(), kept.ends().end()};
 }
 
-void SessionStore::NoteEnd(const internal::StoredEnd& end) {
+void SessionStore::RememberEnd(const internal::StoredEnd& end) {
   internal::StoredEnds ends;
   *ends.add_ends() = end;
   absl::MutexLock lock(&mutex_);
   const std::string record = ends.SerializeAsString();
   absl::Status noted;
-  if (ended_.bytes() > kMostEndedBytes || !ended_.file().valid()) {
+  if (ended_.bytes() > kMaxEndedBytes || !ended_.file().valid()) {
     absl::StatusOr<DurableLog> anew =
         DurableLog::Replace(directory_, kEnded, record);
     noted = anew.status();

@@ -32,7 +32,7 @@ class SessionStore {
   // uses it.
   static absl::StatusOr<std::unique_ptr<SessionStore>> Open(
       const std::string& directory, uid_t owner, gid_t group,
-      uint64_t most_bytes);
+      uint64_t max_bytes);
 
   struct Found {
     internal::StoredSession record;
@@ -55,14 +55,14 @@ class SessionStore {
   // Forgets a session at once; its files are removed by RemoveGone.
   void Remove(const std::string& session_id);
   void RemoveGone();
-  void NoteEnd(const internal::StoredEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
+  void RememberEnd(const internal::StoredEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const DiskBudget& disk() const { return *disk_; }
 
  private:
-  SessionStore(os::Fd directory, uint64_t most_bytes)
+  SessionStore(os::Fd directory, uint64_t max_bytes)
       : directory_(std::move(directory)),
-        disk_(std::make_shared<DiskBudget>(most_bytes)) {}
+        disk_(std::make_shared<DiskBudget>(max_bytes)) {}
 
   std::vector<std::string> Names() const;
   absl::StatusOr<Found> LoadOne(const std::string& name);

@@ -20,7 +20,7 @@ namespace {
 constexpr absl::Duration kSweepInterval = absl::Milliseconds(250);
 // The time for all durable sessions together when the daemon ends.
 constexpr absl::Duration kSuspendTime = absl::Seconds(10);
-constexpr size_t kMostRemembered = 10'000;
+constexpr size_t kMaxRemembered = 10'000;
 constexpr int32_t kDefaultPageSize = 100;
 constexpr int32_t kMaxPageSize = 1000;
 
@@ -42,9 +42,9 @@ SessionTable::SessionTable(const LivePolicy& policy,
       gate_(gate),
       store_(store),
       audit_(audit),
-      shares_({.most = options.max_sessions,
+      shares_({.max = options.max_sessions,
                .reserve = options.reserve,
-               .most_per_caller = options.max_per_caller}) {}
+               .max_per_caller = options.max_per_caller}) {}
 
 SessionTable::~SessionTable() { Stop(); }
 
@@ -76,8 +76,8 @@ void SessionTable::Stop() {
   }
 }
 
-void SessionTable::NoteClockSet() {
-  for (const auto& session : All()) session->NoteClockSet();
+void SessionTable::HandleClockSet() {
+  for (const auto& session : All()) session->HandleClockSet();
 }
 
 void SessionTable::BringBack() {
@@ -166,7 +166,7 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   if (request.language().empty() && !wish.empty()) {
     violations.push_back({"libraries", "are those of a language; name it"});
   }
-  absl::StatusOr<std::optional<WantedLibraries>> libraries =
+  absl::StatusOr<std::optional<LibraryRequest>> libraries =
       CheckLibraries(wish, spec.language, spec.profile.get(), violations);
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
@@ -205,7 +205,7 @@ absl::Status SessionTable::Room(const Caller& caller, size_t count) {
     case Shares::Room::kNone:
       break;
   }
-  return TooManySessions("the server has", options_.most());
+  return TooManySessions("the server has", options_.max());
 }
 
 absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
@@ -227,7 +227,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
 
 void SessionTable::Insert(const std::shared_ptr<Session>& session) {
   const uint64_t number = next_number_++;
-  shares_.Take(session->caller().name);
+  shares_.Acquire(session->caller().name);
   by_id_[session->id()] = number;
   sessions_[number] = session;
 }
@@ -332,7 +332,7 @@ absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
     violations.push_back({"page_token", "is not one that ListSessions gave"});
   }
   if (!violations.empty()) return InvalidRequest(violations);
-  const size_t most = static_cast<size_t>(
+  const size_t max = static_cast<size_t>(
       request.page_size() == 0 ? kDefaultPageSize : request.page_size());
   std::vector<std::pair<uint64_t, std::shared_ptr<Session>>> candidates;
   {
@@ -351,7 +351,7 @@ absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
     if (!session->HasLabels(request.labels())) continue;
     v1::Session described = session->Describe();
     if (!InStates(described, request.states())) continue;
-    if (static_cast<size_t>(response.sessions_size()) == most) {
+    if (static_cast<size_t>(response.sessions_size()) == max) {
       response.set_next_page_token(absl::StrCat(last));
       break;
     }
@@ -431,10 +431,10 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
   if (by_id == by_id_.end()) return false;
   sessions_.erase(by_id->second);
   by_id_.erase(by_id);
-  shares_.Give(session.caller().name);
+  shares_.Release(session.caller().name);
   ended_.push_back(
       {session.id(), session.caller().name, over, Monotonic::now()});
-  while (ended_.size() > kMostRemembered ||
+  while (ended_.size() > kMaxRemembered ||
          (!ended_.empty() && Since(ended_.front().ended) > options_.remember)) {
     ended_.pop_front();
   }
@@ -452,7 +452,7 @@ void SessionTable::End(const std::shared_ptr<Session>& session,
     end.set_reason(over.reason);
     end.set_message(over.message);
     end.set_time_ns(absl::ToUnixNanos(os::WallNow()));
-    store_->NoteEnd(end);
+    store_->RememberEnd(end);
   }
   session->End(over);
   if (store_ != nullptr && session->copy() != nullptr) {

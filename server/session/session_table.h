@@ -51,7 +51,7 @@ class SessionTable {
   // daemon.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
   // To be called when the wall clock was set.
-  void NoteClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
+  void HandleClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::StatusOr<v1::CreateSessionResponse> Create(
       const Caller& caller, const v1::CreateSessionRequest& request)

@@ -25,7 +25,7 @@
 namespace sandglass::testing {
 namespace {
 
-constexpr size_t kLeastPrograms = 40;
+constexpr size_t kMinPrograms = 40;
 
 struct Example {
   std::string name;
@@ -84,7 +84,7 @@ bool Writes() {
 // Of an analyser that waits, the same.
 void ExpectFacts(const std::string& language, bool waits = false) {
   std::vector<Example> examples = ReadExamples(language);
-  EXPECT_GE(examples.size(), kLeastPrograms);
+  EXPECT_GE(examples.size(), kMinPrograms);
   for (Example& example : examples) {
     SCOPED_TRACE(example.name);
     const Analysis analysis = Analyser::Of(language, waits).Look(example.files);

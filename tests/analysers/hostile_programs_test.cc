@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Values;
 
-constexpr size_t kMostFacts = 4096;
-constexpr size_t kMostBytes = size_t{256} * 1024;
+constexpr size_t kMaxFacts = 4096;
+constexpr size_t kMaxBytes = size_t{256} * 1024;
 
 std::string Repeat(const std::string& text, size_t times) {
   std::string repeated;
@@ -76,11 +76,11 @@ Syntax Waiting(Syntax syntax) {
 // Whether it kept to the format, and told all, too much or nothing.
 void ExpectOrderly(const Analysis& analysis) {
   ASSERT_NE(analysis.exit_code, -1) << "it took too long";
-  EXPECT_LE(analysis.facts.size(), kMostBytes);
+  EXPECT_LE(analysis.facts.size(), kMaxBytes);
   EXPECT_THAT(analysis.Lines(), Not(HasSubstr("<no fact>")));
   if (analysis.whole() || analysis.overflown()) {
     const std::vector<std::string> lines = absl::StrSplit(analysis.facts, '\n');
-    EXPECT_LE(lines.size(), kMostFacts + 3);
+    EXPECT_LE(lines.size(), kMaxFacts + 3);
   } else {
     EXPECT_NE(analysis.exit_code, 0);
     EXPECT_NE(analysis.err, "");
@@ -193,12 +193,12 @@ std::string ManyNames(const std::string& language, size_t count, size_t size) {
 TEST_P(HostilePrograms, TooManyFacts) {
   const std::string language = GetParam().language;
   // One of its own goes with require(), Class.forName() and the like.
-  const Analysis most = analyser().Look(ManyNames(language, 4000, 0));
-  EXPECT_TRUE(most.whole()) << most.err;
+  const Analysis max = analyser().Look(ManyNames(language, 4000, 0));
+  EXPECT_TRUE(max.whole()) << max.err;
   const Analysis more = analyser().Look(ManyNames(language, 4200, 0));
   EXPECT_TRUE(more.overflown()) << more.err;
   const std::vector<std::string> lines = absl::StrSplit(more.facts, '\n');
-  EXPECT_EQ(lines.size(), kMostFacts + 3);
+  EXPECT_EQ(lines.size(), kMaxFacts + 3);
 }
 
 TEST_P(HostilePrograms, TooLongFacts) {
@@ -209,8 +209,8 @@ TEST_P(HostilePrograms, TooLongFacts) {
               HasSubstr(absl::StrCat(" n0", std::string(198, 'x'), "\n")));
   const Analysis more = analyser().Look(ManyNames(language, 2000, 300));
   EXPECT_TRUE(more.overflown()) << more.err;
-  EXPECT_LE(more.facts.size(), kMostBytes);
-  EXPECT_GT(more.facts.size(), kMostBytes - 300);
+  EXPECT_LE(more.facts.size(), kMaxBytes);
+  EXPECT_GT(more.facts.size(), kMaxBytes - 300);
 }
 
 TEST_P(HostilePrograms, BytesThatAreNoText) {

@@ -136,7 +136,7 @@ void SetByte(const os::Fd& file, off_t place, char value) {
 }
 
 // By a process with its ids: a root of a container may not have the right to.
-void SetDescriptors(pid_t pid, rlim_t most) {
+void SetDescriptors(pid_t pid, rlim_t max) {
   const auto ids = StatusOf(pid);
   // Real, effective and so on are the same.
   const auto uid = static_cast<uid_t>(std::stoul(ids.at("Uid")));
@@ -148,7 +148,7 @@ void SetDescriptors(pid_t pid, rlim_t most) {
         prlimit(pid, RLIMIT_NOFILE, nullptr, &limit) != 0) {
       _exit(1);
     }
-    limit.rlim_cur = std::min(most, limit.rlim_max);
+    limit.rlim_cur = std::min(max, limit.rlim_max);
     _exit(prlimit(pid, RLIMIT_NOFILE, &limit, nullptr) == 0 ? 0 : 1);
   }
   int status = 0;
@@ -230,10 +230,10 @@ Fault FewProcesses() {
                     grpc::StatusCode::RESOURCE_EXHAUSTED},
           .begin =
               [](ChaosWorld& world) {
-                std::map<std::string, std::string> most;
+                std::map<std::string, std::string> max;
                 return WriteToRoots(
-                    world, "pids.max", [&most](const std::string& root) {
-                      std::string& value = most[root];
+                    world, "pids.max", [&max](const std::string& root) {
+                      std::string& value = max[root];
                       if (value.empty()) {
                         value = absl::StrCat(
                             std::stoi(ReadFile(root + "/pids.current")) +

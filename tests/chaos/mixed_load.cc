@@ -15,7 +15,7 @@ namespace {
 // No sooner does a client try again whose call failed.
 constexpr absl::Duration kAfterFailure = absl::Milliseconds(50);
 constexpr size_t kUploadBytes = 200 << 10;
-constexpr size_t kMostWrong = 20;
+constexpr size_t kMaxWrong = 20;
 // So long the last look at a diary may fail, once all else works.
 constexpr absl::Duration kLastLook = absl::Seconds(15);
 
@@ -71,7 +71,7 @@ void Ledger::Ended(v1::Outcome outcome, const std::string& what) {
 
 void Ledger::Wrong(const std::string& what) {
   absl::MutexLock lock(&mutex_);
-  if (wrong_.size() < kMostWrong) wrong_.push_back(what);
+  if (wrong_.size() < kMaxWrong) wrong_.push_back(what);
 }
 
 void Ledger::Done(const std::string& call) {

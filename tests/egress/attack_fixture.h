@@ -63,9 +63,9 @@ inline double ShareOfSpinning() {
     }
     absl::SleepFor(absl::Milliseconds(20));
   }
-  int most = 0;
-  for (const auto& [id, times] : seen) most = std::max(most, times);
-  return static_cast<double>(most) / kLooks;
+  int max = 0;
+  for (const auto& [id, times] : seen) max = std::max(max, times);
+  return static_cast<double>(max) / kLooks;
 }
 
 inline constexpr double kIdleShare = 0.5;

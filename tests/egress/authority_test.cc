@@ -160,9 +160,9 @@ TEST(AuthorityTest, KeysAreKeptForHostsThatWereAskedForLast) {
     if (i % 50 == 0) {
       EXPECT_EQ(*authority->Issue(Host("first.test")), first) << i;
     }
-    EXPECT_LE(authority->kept(), Authority::kMostKept);
+    EXPECT_LE(authority->kept(), Authority::kMaxKept);
   }
-  EXPECT_EQ(authority->kept(), Authority::kMostKept);
+  EXPECT_EQ(authority->kept(), Authority::kMaxKept);
   EXPECT_EQ(*authority->Issue(Host("first.test")), first);
   for (int i = 0; i < 200; ++i) {
     (void)authority->Issue(Host(absl::StrCat("h", i, ".test")));
@@ -183,7 +183,7 @@ TEST(AuthorityTest, ManyThreadsMayAskAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(authority->kept(), Authority::kMostKept);
+  EXPECT_EQ(authority->kept(), Authority::kMaxKept);
 }
 
 }  // namespace

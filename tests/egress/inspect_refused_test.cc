@@ -286,7 +286,7 @@ TEST_F(InspectTest, ManyHostsKeepNoMoreKeysThanTheBound) {
     ASSERT_TRUE(inside.connected) << host << ": " << inside.tls->words();
     EXPECT_THAT(inside.tls->names(), ::testing::ElementsAre(host));
   }
-  EXPECT_EQ(authority_->kept(), Authority::kMostKept);
+  EXPECT_EQ(authority_->kept(), Authority::kMaxKept);
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST(SecretsTest, AResponsesHeadDoesNotEchoThem) {
   head.fields = {{"X-Echo", "a s3cr3t-value-2 s3cr3t-value"},
                  {"X-s3cr3t-value", "1"},
                  {"X-Other", "0th3r"}};
-  RuleSecrets(secrets, rule, true).TakeOutOf(head);
+  RuleSecrets(secrets, rule, true).RemoveFrom(head);
   EXPECT_EQ(head.reason, "No ${secret:KEY}");
   ASSERT_THAT(head.fields, SizeIs(2));
   EXPECT_EQ(head.fields[0].value, "a ${secret:LONG} ${secret:KEY}");

@@ -43,12 +43,12 @@ void Run(fuzz::Input input) {
   const size_t piece = 2 + input.Byte() % 64;
   const std::string_view text = input.Rest();
   size_t needed = 0;
-  size_t least = 0;
+  size_t min = 0;
   ClientHelloParser parser;
   ClientHelloParser same;
   FUZZ_CHECK(FeedAll(parser, text, piece, needed) ==
-             FeedAll(same, text, 1, least));
-  FUZZ_CHECK(least <= needed && least <= kMaxClientHelloInput);
+             FeedAll(same, text, 1, min));
+  FUZZ_CHECK(min <= needed && min <= kMaxClientHelloInput);
   FUZZ_CHECK(parser.hello().server_name == same.hello().server_name);
   FUZZ_CHECK(parser.hello().alpn == same.hello().alpn);
   if (parser.state() == State::kComplete) CheckHello(parser.hello());

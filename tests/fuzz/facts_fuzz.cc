@@ -35,7 +35,7 @@ void Run(fuzz::Input input) {
   const std::string_view said = input.Rest();
   const absl::StatusOr<std::vector<Fact>> facts = ParseFacts(said, sources);
   if (facts.ok()) {
-    FUZZ_CHECK(facts->size() <= kMostFacts);
+    FUZZ_CHECK(facts->size() <= kMaxFacts);
     for (const Fact& fact : *facts) {
       FUZZ_CHECK(fact.file < sources && fact.line > 0 && fact.column > 0);
       FUZZ_CHECK(!fact.name.empty() && IsValidUtf8(fact.name));
@@ -44,7 +44,7 @@ void Run(fuzz::Input input) {
   }
   const std::vector<std::string_view> texts(sources, said);
   const Findings found = ApplyRules(AllRules(name), "python", texts, facts);
-  FUZZ_CHECK(found.list.size() <= kMostFindings);
+  FUZZ_CHECK(found.list.size() <= kMaxFindings);
   for (const Finding& finding : found.list) {
     FUZZ_CHECK(finding.file < sources);
     FUZZ_CHECK(finding.severity <= found.severest);

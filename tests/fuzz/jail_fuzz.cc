@@ -20,7 +20,7 @@ namespace sandglass::sandbox {
 namespace {
 
 // More than any jail has to say.
-constexpr size_t kMostSteps = 8 * size_t{kSetupStepCount};
+constexpr size_t kMaxSteps = 8 * size_t{kSetupStepCount};
 // Of the byte that says which descriptors go with a packet.
 constexpr uint8_t kCount = 0x7f;
 constexpr uint8_t kOddKinds = 0x80;
@@ -58,8 +58,8 @@ class Fuzzed {
   void Run() {
     while (!input_.empty() && !over_) {
       Act(input_.Byte());
-      TakeEvents();
-      FUZZ_CHECK(jail_->steps().size() <= kMostSteps);
+      HandleEvents();
+      FUZZ_CHECK(jail_->steps().size() <= kMaxSteps);
     }
   }
 
@@ -139,11 +139,11 @@ class Fuzzed {
     if (!socket.valid() || text().empty()) return;
     for (int i = 0; i < 100 && !over_; ++i) {
       SendWith(socket, count);
-      TakeEvents();
+      HandleEvents();
     }
   }
 
-  void TakeEvents() {
+  void HandleEvents() {
     while (!over_) {
       absl::StatusOr<std::optional<JailEvent>> event = jail_->NextEvent();
       if (!event.ok()) {

@@ -10,7 +10,7 @@
 namespace sandglass::policy {
 namespace {
 
-constexpr size_t kMostProblems = 20;
+constexpr size_t kMaxProblems = 20;
 
 void CheckRefusal(const absl::Status& status) {
   FUZZ_CHECK(absl::IsInvalidArgument(status));
@@ -85,7 +85,7 @@ void Run(std::string_view text) {
        at = message.find("\nfuzz: ", at + 1)) {
     ++problems;
   }
-  FUZZ_CHECK(problems >= 1 && problems <= kMostProblems + 1);
+  FUZZ_CHECK(problems >= 1 && problems <= kMaxProblems + 1);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ void CheckArgument(const std::string& argument) {
 
 void CheckLibrary(const Library& library) {
   CheckArgument(library.ToArgument());
-  FUZZ_CHECK(library.name.size() <= kMostLibraryName);
+  FUZZ_CHECK(library.name.size() <= kMaxLibraryName);
   const auto again = ParseLibrary(library.ecosystem, library.ToArgument());
   FUZZ_CHECK(again.ok() && *again == library);
   const auto name = ParseLibraryName(library.ecosystem, library.name);

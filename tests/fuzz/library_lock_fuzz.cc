@@ -52,7 +52,7 @@ std::string Again(const LibrarySet& set) {
 void Check(const LibrarySet& set, const std::vector<std::string>& texts) {
   FUZZ_CHECK(!set.libraries().empty());
   FUZZ_CHECK(!set.lock()->entries.empty());
-  FUZZ_CHECK(set.lock()->entries.size() <= kMostLockEntries);
+  FUZZ_CHECK(set.lock()->entries.size() <= kMaxLockEntries);
   for (const Library& entry : set.lock()->entries) {
     const auto again = ParseLibrary(entry.ecosystem, entry.ToArgument());
     FUZZ_CHECK(again.ok() && *again == entry);
@@ -65,7 +65,7 @@ void Check(const LibrarySet& set, const std::vector<std::string>& texts) {
   }
   for (const LockFile& file : LockFiles(set)) CheckFile(file);
   const std::string text = Again(set);
-  if (text.empty() || text.size() > kMostLockBytes) return;
+  if (text.empty() || text.size() > kMaxLockBytes) return;
   const auto again = ParseLibraryRequest(set.ecosystem(), texts, text);
   FUZZ_CHECK(again.ok());
   FUZZ_CHECK(LockFiles(*again) == LockFiles(set));

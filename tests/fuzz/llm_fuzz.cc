@@ -14,7 +14,7 @@
 namespace sandglass::client {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 16;
+constexpr size_t kMaxBytes = size_t{1} << 16;
 
 std::unique_ptr<LlmCodec> Codec(uint8_t number) {
   switch (number % 3) {
@@ -38,7 +38,7 @@ Answer Read(const LlmCodec& codec, const LlmRequest& request,
   const auto hear = [&](std::string_view text) { answer.heard += text; };
   const LlmListener listener = {.on_text = hear, .on_thinking = hear};
   const std::unique_ptr<TurnDecoder> decoder = codec.Decoder(request, listener);
-  AnswerReader reader(*decoder, kMostBytes);
+  AnswerReader reader(*decoder, kMaxBytes);
   absl::Status status;
   for (size_t at = 0; at < body.size() && status.ok(); at += chunk) {
     status = reader.Feed(body.substr(at, chunk));

@@ -20,11 +20,11 @@ struct Taken {
 };
 
 Taken InPieces(const std::string& word, std::string_view output, size_t piece) {
-  EndNote note(word);
+  EndMarker note(word);
   Taken taken;
   while (!output.empty()) {
     const size_t size = std::min(piece, output.size());
-    taken.output += note.Take(output.substr(0, size));
+    taken.output += note.Feed(output.substr(0, size));
     output.remove_prefix(size);
   }
   taken.output += note.Rest();
@@ -57,7 +57,7 @@ void CheckBuffer(std::string_view output, size_t piece, uint64_t limit) {
     buffer.Append(rest.substr(0, size));
     rest.remove_prefix(size);
   }
-  const StreamResult result = buffer.Take();
+  const StreamResult result = buffer.Collect();
   FUZZ_CHECK(result.total_bytes == output.size());
   FUZZ_CHECK(result.data.size() == std::min<size_t>(limit, output.size()));
   FUZZ_CHECK(result.truncated == (output.size() > limit));

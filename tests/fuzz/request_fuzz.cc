@@ -81,10 +81,10 @@ bool HasNul(const std::string& text) {
 
 void CheckLimits(const ValidRequest& valid, const policy::Limits& limits,
                  const policy::LimitFloors& floors) {
-  policy::Limits most = valid.profile->maximum;
-  policy::RaiseTo(floors, most);
+  policy::Limits max = valid.profile->maximum;
+  policy::RaiseTo(floors, max);
   for (const policy::LimitField& field : policy::kLimitFields) {
-    FUZZ_CHECK(field.get(limits) <= field.get(most));
+    FUZZ_CHECK(field.get(limits) <= field.get(max));
     FUZZ_CHECK(field.get(limits) >= field.min);
   }
 }

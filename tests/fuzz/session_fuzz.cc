@@ -63,7 +63,7 @@ class Fuzzed {
       // What was asked; init reads all of it.
       while (os::ReceivePacket(init_.get(), os::Wait::kNo).ok()) {
       }
-      TakeEvents();
+      HandleEvents();
     }
   }
 
@@ -116,7 +116,7 @@ class Fuzzed {
     (void)os::SendPacket(init_.get(), text, fds, os::Wait::kNo);
   }
 
-  void TakeEvents() {
+  void HandleEvents() {
     while (!over_) {
       absl::StatusOr<std::optional<SessionEvent>> event = session_->NextEvent();
       over_ = !event.ok() || (event->has_value() &&

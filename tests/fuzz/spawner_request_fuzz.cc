@@ -10,30 +10,30 @@
 namespace sandglass::sandbox {
 namespace {
 
-internal::JailSlots Slots(uint32_t most) {
+internal::JailSlots Slots(uint32_t max) {
   internal::JailSlots slots;
-  slots.set_memory_bytes(uint64_t{most} << 20);
-  slots.set_max_processes(most);
-  slots.set_cpu_millis(most);
-  slots.set_tmp_bytes(most);
-  slots.set_workspace_bytes(most);
-  slots.set_max_files(most);
+  slots.set_memory_bytes(uint64_t{max} << 20);
+  slots.set_max_processes(max);
+  slots.set_cpu_millis(max);
+  slots.set_tmp_bytes(max);
+  slots.set_workspace_bytes(max);
+  slots.set_max_files(max);
   return slots;
 }
 
 internal::SpawnerConfig Config(bool with_zygote) {
   internal::SpawnerConfig config;
-  for (const uint32_t most : {64u, 4096u}) {
+  for (const uint32_t max : {64u, 4096u}) {
     internal::Template& added = *config.add_templates();
-    added.set_name(most == 64 ? "default" : "large");
-    *added.mutable_maximum() = Slots(most);
+    added.set_name(max == 64 ? "default" : "large");
+    *added.mutable_maximum() = Slots(max);
   }
   if (with_zygote) config.mutable_zygote()->set_renew_after(1);
   return config;
 }
 
-void Within(uint64_t value, uint64_t most) {
-  FUZZ_CHECK(value > 0 && value <= most);
+void Within(uint64_t value, uint64_t max) {
+  FUZZ_CHECK(value > 0 && value <= max);
 }
 
 void Run(fuzz::Input input) {
@@ -58,14 +58,14 @@ void Run(fuzz::Input input) {
   FUZZ_CHECK(config.has_zygote() || !request->with_runner());
   const internal::Template* found = templates.Find(request->template_name());
   FUZZ_CHECK(found != nullptr);
-  const internal::JailSlots& most = found->maximum();
+  const internal::JailSlots& max = found->maximum();
   const internal::JailSlots& slots = request->slots();
-  Within(slots.memory_bytes(), most.memory_bytes());
-  Within(slots.max_processes(), most.max_processes());
-  Within(slots.cpu_millis(), most.cpu_millis());
-  Within(slots.tmp_bytes(), most.tmp_bytes());
-  Within(slots.workspace_bytes(), most.workspace_bytes());
-  Within(slots.max_files(), most.max_files());
+  Within(slots.memory_bytes(), max.memory_bytes());
+  Within(slots.max_processes(), max.max_processes());
+  Within(slots.cpu_millis(), max.cpu_millis());
+  Within(slots.tmp_bytes(), max.tmp_bytes());
+  Within(slots.workspace_bytes(), max.workspace_bytes());
+  Within(slots.max_files(), max.max_files());
 }
 
 }  // namespace

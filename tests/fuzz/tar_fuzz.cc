@@ -20,8 +20,8 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr char kSecret[] = "secret";
-constexpr uint64_t kMostBytes = 64 * 1024;
-constexpr uint64_t kMostEntries = 16;
+constexpr uint64_t kMaxBytes = 64 * 1024;
+constexpr uint64_t kMaxEntries = 16;
 
 // A source that gives some bytes at a time.
 TarReader::Source Pieces(std::string_view& rest, size_t piece) {
@@ -85,10 +85,10 @@ void Run(fuzz::Input input) {
   if ((there & 2) != 0) ::mkdirat(directory.get(), "b", 0755);
   if ((there & 4) != 0) ::mkfifoat(directory.get(), "c", 0644);
   TarReader reader(Pieces(archive, there | 1));
-  Unpacker unpacker(directory, kMostBytes, kMostEntries);
+  Unpacker unpacker(directory, kMaxBytes, kMaxEntries);
   const FileResult result = unpacker.Run(reader);
-  FUZZ_CHECK(unpacker.bytes() <= kMostBytes);
-  FUZZ_CHECK(unpacker.entries() <= kMostEntries);
+  FUZZ_CHECK(unpacker.bytes() <= kMaxBytes);
+  FUZZ_CHECK(unpacker.entries() <= kMaxEntries);
   FUZZ_CHECK(result.code != FileCode::kCancelled);
   const auto secret = os::ReadWholeFile(outside.Path(kSecret));
   FUZZ_CHECK(secret.ok() && *secret == kSecret);

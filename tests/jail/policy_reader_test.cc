@@ -78,7 +78,7 @@ TEST_F(Ledger, ItIsBounded) {
       sandbox::TemplateLedger::Create();
   ASSERT_TRUE(ledger.ok()) << ledger.status();
   std::vector<sandbox::JailTemplate> many;
-  for (size_t i = 0; i < sandbox::TemplateLedger::kMostTemplates; ++i) {
+  for (size_t i = 0; i < sandbox::TemplateLedger::kMaxTemplates; ++i) {
     many.push_back(Named(absl::StrCat("t", i)));
   }
   ASSERT_TRUE(ledger->Append(many).ok());

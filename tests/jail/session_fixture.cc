@@ -160,7 +160,7 @@ Seen& TestSession::AwaitEnd(uint64_t id) {
 bool TestSession::Await(const std::function<bool()>& done) {
   const absl::Time deadline = absl::Now() + kPatience;
   for (;;) {
-    TakeEvents();
+    HandleEvents();
     ReadStreams();
     if (done()) return true;
     if (absl::Now() > deadline || ::testing::Test::HasFatalFailure()) {
@@ -172,7 +172,7 @@ bool TestSession::Await(const std::function<bool()>& done) {
   }
 }
 
-void TestSession::TakeEvents() {
+void TestSession::HandleEvents() {
   while (!gone_) {
     absl::StatusOr<std::optional<SessionEvent>> event = session_->NextEvent();
     ASSERT_TRUE(event.ok()) << event.status();

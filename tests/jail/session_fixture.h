@@ -67,7 +67,7 @@ class TestSession {
   static std::string RunDirectory(const Seen& process);
 
  private:
-  void TakeEvents();
+  void HandleEvents();
   void ReadStreams();
 
   std::unique_ptr<SessionJail> session_;

@@ -401,7 +401,7 @@ TEST(Beside, AnInterpreterThatWaits) {
 TEST(Beside, ARunnerAndItsReport) {
   TestSession jail(kPythonKind);
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 1"))), 1);
-  EXPECT_FALSE(jail.session().TakeReport().valid());
+  EXPECT_FALSE(jail.session().ReleaseReport().valid());
   const std::string code =
       "import os, sys\nos.write(254, b'own words')\n"
       "sys.stdin.read()\n";
@@ -413,9 +413,9 @@ TEST(Beside, ARunnerAndItsReport) {
                          .cpu_time = absl::Seconds(10)};
   ASSERT_TRUE(jail.session().jail().StartProgram(program).ok());
   ASSERT_TRUE(jail.Await([&] { return jail.main_started().has_value(); }));
-  const os::Fd report = jail.session().TakeReport();
+  const os::Fd report = jail.session().ReleaseReport();
   ASSERT_TRUE(report.valid());
-  EXPECT_FALSE(jail.session().TakeReport().valid());
+  EXPECT_FALSE(jail.session().ReleaseReport().valid());
   std::string words;
   ASSERT_TRUE(jail.Await([&] {
     char text[64];

@@ -38,7 +38,7 @@ constexpr uint32_t kSpares = 2;
 constexpr uint32_t kSpareGroups = 4;
 
 YardStock Stock(const std::string& kind = kExecKind) {
-  for (YardStock& stock : g_sandbox->TakeStock(kPatience)) {
+  for (YardStock& stock : g_sandbox->CollectStock(kPatience)) {
     if (stock.kind == kind) return std::move(stock);
   }
   ADD_FAILURE() << "no stock of " << kind;
@@ -103,7 +103,7 @@ pid_t FindZygote() {
 
 TEST(YardStock, IsToldOfEachYardByItsKind) {
   std::vector<std::string> kinds;
-  for (const YardStock& stock : g_sandbox->TakeStock(kPatience)) {
+  for (const YardStock& stock : g_sandbox->CollectStock(kPatience)) {
     kinds.push_back(stock.kind);
     EXPECT_GE(stock.processes, 1u) << Text(stock);
     EXPECT_GE(stock.open_descriptors, 3u) << Text(stock);
@@ -345,7 +345,7 @@ TEST(YardStock, IsTakenByManyAtOnceWhileJailsAreMade) {
   for (int i = 0; i < 8; ++i) {
     others.emplace_back([&] {
       while (!over) {
-        EXPECT_EQ(g_sandbox->TakeStock(kPatience).size(), 2u);
+        EXPECT_EQ(g_sandbox->CollectStock(kPatience).size(), 2u);
       }
     });
   }

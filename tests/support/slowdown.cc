@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr char kPolicy[] = SANDGLASS_SOURCE_DIR "/policy/data";
-constexpr int kMostSlowdown = 200;
+constexpr int kMaxSlowdown = 200;
 
 void Stretch(Json& json) {
   if (json.is_array()) {
@@ -52,7 +52,7 @@ int Slowdown() {
   const char* text = std::getenv("SANDGLASS_TEST_SLOWDOWN");
   int factor = 1;
   if (text == nullptr || !absl::SimpleAtoi(text, &factor)) return 1;
-  return std::clamp(factor, 1, kMostSlowdown);
+  return std::clamp(factor, 1, kMaxSlowdown);
 }
 
 bool WriteSlowPolicy(const std::string& directory) {

@@ -37,7 +37,7 @@ std::string_view BodyReader::Read(std::string_view& data) {
     case BodyFraming::Kind::kUntilClose:
       return std::exchange(data, data.substr(data.size()));
     case BodyFraming::Kind::kLength: {
-      const std::string_view content = TakeContent(data);
+      const std::string_view content = ConsumeContent(data);
       if (left_ == 0) state_ = State::kEnd;
       return content;
     }
@@ -46,11 +46,11 @@ std::string_view BodyReader::Read(std::string_view& data) {
   }
   while (!data.empty() && state_ == State::kMore) {
     if (place_ == Place::kData) {
-      const std::string_view content = TakeContent(data);
+      const std::string_view content = ConsumeContent(data);
       if (left_ == 0) place_ = Place::kDataCr;
       return content;
     }
-    TakeByte(data.front());
+    ParseByte(data.front());
     data.remove_prefix(1);
   }
   return {};
@@ -61,7 +61,7 @@ bool BodyReader::AtClose() const {
          (state_ == State::kMore && kind_ == BodyFraming::Kind::kUntilClose);
 }
 
-std::string_view BodyReader::TakeContent(std::string_view& data) {
+std::string_view BodyReader::ConsumeContent(std::string_view& data) {
   const auto size = static_cast<size_t>(std::min<uint64_t>(left_, data.size()));
   const std::string_view content = data.substr(0, size);
   data.remove_prefix(size);
@@ -69,12 +69,12 @@ std::string_view BodyReader::TakeContent(std::string_view& data) {
   return content;
 }
 
-void BodyReader::TakeByte(char c) {
+void BodyReader::ParseByte(char c) {
   switch (place_) {
     case Place::kSize:
-      return TakeSize(c);
+      return ParseSize(c);
     case Place::kExtension:
-      return TakeExtension(c);
+      return ParseExtension(c);
     case Place::kSizeLf:
       if (c == '\n') return EndOfSize();
       return Expect(c, '\n', Place::kSizeLf);
@@ -86,7 +86,7 @@ void BodyReader::TakeByte(char c) {
       return Expect(c, '\n', Place::kSize);
     case Place::kTrailer:
     case Place::kTrailerLine:
-      return TakeTrailer(c);
+      return ParseTrailer(c);
     case Place::kTrailerLf:
       return Expect(c, '\n', Place::kTrailer);
     case Place::kLastLf:
@@ -96,7 +96,7 @@ void BodyReader::TakeByte(char c) {
   }
 }
 
-void BodyReader::TakeSize(char c) {
+void BodyReader::ParseSize(char c) {
   if (const auto digit = HexDigit(c)) {
     if (++digits_ > kMaxChunkDigits || left_ > (kMaxContentLength >> 4)) {
       return Refuse(absl::StrCat("a chunk's size has more than ",
@@ -112,12 +112,12 @@ void BodyReader::TakeSize(char c) {
   }
   place_ = Place::kExtension;
   extension_named_ = false;
-  TakeExtension(c);
+  ParseExtension(c);
 }
 
 // White space without an extension is accepted as well: some servers pad a size
 // with it.
-void BodyReader::TakeExtension(char c) {
+void BodyReader::ParseExtension(char c) {
   if (c == '\r') {
     place_ = Place::kSizeLf;
     return;
@@ -140,7 +140,7 @@ void BodyReader::EndOfSize() {
   digits_ = 0;
 }
 
-void BodyReader::TakeTrailer(char c) {
+void BodyReader::ParseTrailer(char c) {
   if (++trailer_bytes_ > kMaxTrailerBytes) {
     return Refuse(absl::StrCat("the body has more than ", kMaxTrailerBytes,
                                " bytes of trailers; leave them out"));

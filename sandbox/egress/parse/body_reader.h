@@ -64,11 +64,11 @@ class BodyReader {
     kLastLf,       // LF of the empty line
   };
 
-  std::string_view TakeContent(std::string_view& data);
-  void TakeByte(char c);
-  void TakeSize(char c);
-  void TakeExtension(char c);
-  void TakeTrailer(char c);
+  std::string_view ConsumeContent(std::string_view& data);
+  void ParseByte(char c);
+  void ParseSize(char c);
+  void ParseExtension(char c);
+  void ParseTrailer(char c);
   void EndOfSize();
   void Expect(char c, char wanted, Place next);
   void Refuse(std::string words);

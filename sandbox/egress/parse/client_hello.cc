@@ -151,12 +151,12 @@ std::string ParseHello(std::string_view body, ClientHello& hello) {
 
 ClientHelloParser::State ClientHelloParser::Feed(std::string_view data) {
   while (state_ == State::kNeedMore && !data.empty()) {
-    data.remove_prefix(left_ == 0 ? TakeHeader(data) : TakeFragment(data));
+    data.remove_prefix(left_ == 0 ? ParseHeader(data) : ParseFragment(data));
   }
   return state_;
 }
 
-size_t ClientHelloParser::TakeHeader(std::string_view data) {
+size_t ClientHelloParser::ParseHeader(std::string_view data) {
   const size_t size = std::min(kRecordHeader - header_.size(), data.size());
   header_.append(data.substr(0, size));
   CheckHeader();
@@ -189,7 +189,7 @@ void ClientHelloParser::CheckHeader() {
   }
 }
 
-size_t ClientHelloParser::TakeFragment(std::string_view data) {
+size_t ClientHelloParser::ParseFragment(std::string_view data) {
   const size_t size = std::min(left_, data.size());
   message_.append(data.substr(0, size));
   left_ -= size;

@@ -61,8 +61,8 @@ class ClientHelloParser {
   const std::string& words() const { return words_; }
 
  private:
-  size_t TakeHeader(std::string_view data);
-  size_t TakeFragment(std::string_view data);
+  size_t ParseHeader(std::string_view data);
+  size_t ParseFragment(std::string_view data);
   void CheckHeader();
   void CheckMessage();
   void Refuse(const std::string& words);

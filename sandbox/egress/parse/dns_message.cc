@@ -43,8 +43,8 @@ class Parser {
   explicit Parser(std::string_view message) : message_(message) {}
 
   ParsedDns Parse() {
-    if (!TakeHeader()) return std::move(parsed_);
-    if (TakeQuestion() && TakeAdditional() && CheckQuestion()) {
+    if (!ParseHeader()) return std::move(parsed_);
+    if (ParseQuestion() && ParseAdditional() && CheckQuestion()) {
       parsed_.kind = ParsedDns::Kind::kQuery;
     }
     return std::move(parsed_);
@@ -52,7 +52,7 @@ class Parser {
 
  private:
   // Returns false when there is no use in reading on.
-  bool TakeHeader() {
+  bool ParseHeader() {
     if (message_.size() < kHeaderBytes) {
       parsed_.words = absl::StrCat("a DNS message has ", message_.size(),
                                    " bytes; its header has ", kHeaderBytes);
@@ -89,10 +89,10 @@ class Parser {
     return true;
   }
 
-  bool TakeQuestion() {
+  bool ParseQuestion() {
     const size_t begin = at_;
     std::string name;
-    if (!TakeName(name)) return false;
+    if (!ParseName(name)) return false;
     if (Left() < 4) return Malformed("its question is cut short");
     parsed_.query.type = Short();
     class_ = Short();
@@ -101,7 +101,7 @@ class Parser {
     return true;
   }
 
-  bool TakeName(std::string& name) {
+  bool ParseName(std::string& name) {
     const size_t begin = at_;
     while (true) {
       if (Left() == 0) return Malformed("its name is cut short");
@@ -125,7 +125,7 @@ class Parser {
   }
 
   // The only additional record may be OPT: RFC 6891, section 6.1.2.
-  bool TakeAdditional() {
+  bool ParseAdditional() {
     if (additional_ == 1) {
       if (Left() < kOptBytes || message_[at_] != 0) {
         return Malformed("what is behind its question is no EDNS");

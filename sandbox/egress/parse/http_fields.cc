@@ -105,13 +105,13 @@ bool HeadLines::Next(std::string_view& data) {
   size_t taken = 0;
   bool fits = true;
   while (taken < data.size() && !line_ended_ && fits) {
-    fits = TakeByte(data[taken++]) && CheckSize();
+    fits = AppendByte(data[taken++]) && CheckSize();
   }
   data.remove_prefix(taken);
   return fits && line_ended_;
 }
 
-bool HeadLines::TakeByte(char c) {
+bool HeadLines::AppendByte(char c) {
   ++head_bytes_;
   if (c == '\n' && (after_cr_ || bare_lf_ == BareLf::kEndsLine)) {
     after_cr_ = false;

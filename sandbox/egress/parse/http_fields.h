@@ -77,7 +77,7 @@ class HeadLines {
   const std::string& words() const { return words_; }
 
  private:
-  bool TakeByte(char c);
+  bool AppendByte(char c);
   bool CheckSize();
 
   BareLf bare_lf_;

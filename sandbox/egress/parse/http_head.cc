@@ -96,18 +96,18 @@ RequestHeadParser::RequestHeadParser(RequestRules rules) : rules_(rules) {}
 
 HeadState RequestHeadParser::Feed(std::string_view& data) {
   while (state_ == HeadState::kNeedMore && lines_.Next(data)) {
-    if (!TakeLine(lines_.line())) break;
+    if (!ParseLine(lines_.line())) break;
   }
   if (state_ == HeadState::kNeedMore) RefuseBytes();
   return state_;
 }
 
 // Returns false when the head has ended, whether valid or not.
-bool RequestHeadParser::TakeLine(const std::string& line) {
+bool RequestHeadParser::ParseLine(const std::string& line) {
   if (!started_ && line.empty() && !skipped_empty_) {
     return skipped_empty_ = true;
   }
-  if (!started_) return started_ = TakeStartLine(line);
+  if (!started_) return started_ = ParseStartLine(line);
   if (line.empty()) {
     if (Finish()) state_ = HeadState::kComplete;
     return false;
@@ -122,7 +122,7 @@ bool RequestHeadParser::TakeLine(const std::string& line) {
   return words.empty() || Refuse(400, std::move(words));
 }
 
-bool RequestHeadParser::TakeStartLine(std::string_view line) {
+bool RequestHeadParser::ParseStartLine(std::string_view line) {
   const size_t first = line.find(' ');
   const size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) {
@@ -141,11 +141,11 @@ bool RequestHeadParser::TakeStartLine(std::string_view line) {
                                     kMaxMethodBytes, " are taken"));
   }
   head_.method = std::string(method);
-  return TakeVersion(line.substr(last + 1)) &&
-         TakeTarget(line.substr(first + 1, last - first - 1));
+  return ParseVersion(line.substr(last + 1)) &&
+         ParseTarget(line.substr(first + 1, last - first - 1));
 }
 
-bool RequestHeadParser::TakeVersion(std::string_view version) {
+bool RequestHeadParser::ParseVersion(std::string_view version) {
   if (!IsVersion(version)) {
     return Refuse(
         400, absl::StrCat("the request line ends with ", QuoteWire(version),
@@ -159,15 +159,15 @@ bool RequestHeadParser::TakeVersion(std::string_view version) {
   return true;
 }
 
-bool RequestHeadParser::TakeTarget(std::string_view target) {
+bool RequestHeadParser::ParseTarget(std::string_view target) {
   // There can't be spaces before the first "/" either, because IsHostByte
   // excludes them.
-  if (head_.method == "CONNECT") return TakeAuthorityForm(target);
+  if (head_.method == "CONNECT") return ParseAuthorityForm(target);
   const bool origin = target == "*" || target.substr(0, 1) == "/";
-  return origin ? TakeOriginForm(target) : TakeAbsoluteForm(target);
+  return origin ? ParseOriginForm(target) : ParseAbsoluteForm(target);
 }
 
-bool RequestHeadParser::TakeAuthorityForm(std::string_view target) {
+bool RequestHeadParser::ParseAuthorityForm(std::string_view target) {
   if (!rules_.proxy_forms) {
     return Refuse(405, "CONNECT is for connections to the proxy itself");
   }
@@ -184,7 +184,7 @@ bool RequestHeadParser::TakeAuthorityForm(std::string_view target) {
   return true;
 }
 
-bool RequestHeadParser::TakeAbsoluteForm(std::string_view target) {
+bool RequestHeadParser::ParseAbsoluteForm(std::string_view target) {
   if (EqualsIgnoreCase(target.substr(0, 8), "https://")) {
     return Refuse(400, absl::StrCat("the target ", QuoteWire(target),
                                     " is for TLS; open a tunnel to its host "
@@ -225,7 +225,7 @@ bool RequestHeadParser::TakeAbsoluteForm(std::string_view target) {
 }
 
 // In this form the host comes from Host.
-bool RequestHeadParser::TakeOriginForm(std::string_view target) {
+bool RequestHeadParser::ParseOriginForm(std::string_view target) {
   if (!rules_.origin_form) {
     return Refuse(400, absl::StrCat("the target ", QuoteWire(target),
                                     " has no host; to a proxy write "
@@ -246,7 +246,7 @@ bool RequestHeadParser::Finish() {
   FieldFacts facts;
   std::string words = CollectFacts(head_.fields, facts);
   if (!words.empty()) return Refuse(400, std::move(words));
-  if (!TakeHost(facts) || !TakeFraming(facts) || !TakeExpect(facts)) {
+  if (!ParseHost(facts) || !ParseFraming(facts) || !ParseExpect(facts)) {
     return false;
   }
   head_.keep_alive = head_.minor_version == 1 && !facts.Lists("close");
@@ -255,7 +255,7 @@ bool RequestHeadParser::Finish() {
   return true;
 }
 
-bool RequestHeadParser::TakeHost(const FieldFacts& facts) {
+bool RequestHeadParser::ParseHost(const FieldFacts& facts) {
   const size_t count = facts.hosts.size();
   if (count > 1) {
     return Refuse(400, absl::StrCat("the head has ", count,
@@ -286,7 +286,7 @@ bool RequestHeadParser::TakeHost(const FieldFacts& facts) {
                                   "; both are to be the same"));
 }
 
-bool RequestHeadParser::TakeFraming(const FieldFacts& facts) {
+bool RequestHeadParser::ParseFraming(const FieldFacts& facts) {
   const auto& lengths = facts.content_length;
   const auto& codings = facts.transfer_encoding;
   if (lengths.size() + codings.size() > 1) {
@@ -324,7 +324,7 @@ bool RequestHeadParser::TakeFraming(const FieldFacts& facts) {
 }
 
 // RFC 9110, section 10.1.1.
-bool RequestHeadParser::TakeExpect(const FieldFacts& facts) {
+bool RequestHeadParser::ParseExpect(const FieldFacts& facts) {
   for (const std::string& expect : facts.expect) {
     if (!EqualsIgnoreCase(expect, "100-continue")) {
       return Refuse(417, absl::StrCat("Expect is ", QuoteWire(expect),

@@ -77,17 +77,17 @@ class RequestHeadParser {
   const HttpRefusal& refusal() const { return refusal_; }
 
  private:
-  bool TakeLine(const std::string& line);
-  bool TakeStartLine(std::string_view line);
-  bool TakeVersion(std::string_view version);
-  bool TakeTarget(std::string_view target);
-  bool TakeAuthorityForm(std::string_view target);
-  bool TakeAbsoluteForm(std::string_view target);
-  bool TakeOriginForm(std::string_view target);
+  bool ParseLine(const std::string& line);
+  bool ParseStartLine(std::string_view line);
+  bool ParseVersion(std::string_view version);
+  bool ParseTarget(std::string_view target);
+  bool ParseAuthorityForm(std::string_view target);
+  bool ParseAbsoluteForm(std::string_view target);
+  bool ParseOriginForm(std::string_view target);
   bool Finish();
-  bool TakeHost(const FieldFacts& facts);
-  bool TakeFraming(const FieldFacts& facts);
-  bool TakeExpect(const FieldFacts& facts);
+  bool ParseHost(const FieldFacts& facts);
+  bool ParseFraming(const FieldFacts& facts);
+  bool ParseExpect(const FieldFacts& facts);
   bool RefuseBytes();
   bool Refuse(int status, std::string words);
 

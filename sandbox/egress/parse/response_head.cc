@@ -40,15 +40,15 @@ void SplitLengths(std::string_view value, std::vector<std::string>& lengths) {
 
 HeadState ResponseHeadParser::Feed(std::string_view& data) {
   while (state_ == HeadState::kNeedMore && lines_.Next(data)) {
-    if (!TakeLine(lines_.line())) break;
+    if (!ParseLine(lines_.line())) break;
   }
   if (state_ == HeadState::kNeedMore) RefuseBytes();
   return state_;
 }
 
 // Returns false when the head has ended, whether valid or not.
-bool ResponseHeadParser::TakeLine(const std::string& line) {
-  if (!started_) return started_ = TakeStatusLine(line);
+bool ResponseHeadParser::ParseLine(const std::string& line) {
+  if (!started_) return started_ = ParseStatusLine(line);
   if (line.empty()) {
     if (Finish()) state_ = HeadState::kComplete;
     return false;
@@ -62,7 +62,7 @@ bool ResponseHeadParser::TakeLine(const std::string& line) {
   return words.empty() || Refuse(words);
 }
 
-bool ResponseHeadParser::TakeStatusLine(std::string_view line) {
+bool ResponseHeadParser::ParseStatusLine(std::string_view line) {
   const std::string_view version = line.substr(0, 8);
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
     return Refuse(absl::StrCat("it begins with ", QuoteWire(line),
@@ -88,7 +88,7 @@ bool ResponseHeadParser::Finish() {
   FieldFacts facts;
   std::string words = CollectFacts(head_.fields, facts);
   if (!words.empty()) return Refuse(words);
-  if (!TakeFraming(facts)) return false;
+  if (!ParseFraming(facts)) return false;
   const bool persists = head_.minor_version == 1 ? !facts.Lists("close")
                                                  : facts.Lists("keep-alive") &&
                                                        !facts.Lists("close");
@@ -99,10 +99,10 @@ bool ResponseHeadParser::Finish() {
 }
 
 // Follows RFC 9112, section 6.3, in its order.
-bool ResponseHeadParser::TakeFraming(const FieldFacts& facts) {
+bool ResponseHeadParser::ParseFraming(const FieldFacts& facts) {
   const auto& codings = facts.transfer_encoding;
   std::optional<uint64_t> length;
-  if (!TakeLength(facts.content_length, length)) return false;
+  if (!ParseLength(facts.content_length, length)) return false;
   if (!codings.empty()) {
     if (length) {
       return Refuse("it has a Content-Length and a Transfer-Encoding");
@@ -132,8 +132,8 @@ bool ResponseHeadParser::TakeFraming(const FieldFacts& facts) {
   return true;
 }
 
-bool ResponseHeadParser::TakeLength(const std::vector<std::string>& values,
-                                    std::optional<uint64_t>& length) {
+bool ResponseHeadParser::ParseLength(const std::vector<std::string>& values,
+                                     std::optional<uint64_t>& length) {
   std::vector<std::string> lengths;
   for (const std::string& value : values) SplitLengths(value, lengths);
   for (const std::string& text : lengths) {

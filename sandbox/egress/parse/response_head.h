@@ -59,12 +59,12 @@ class ResponseHeadParser {
   const HttpRefusal& refusal() const { return refusal_; }
 
  private:
-  bool TakeLine(const std::string& line);
-  bool TakeStatusLine(std::string_view line);
+  bool ParseLine(const std::string& line);
+  bool ParseStatusLine(std::string_view line);
   bool Finish();
-  bool TakeFraming(const FieldFacts& facts);
-  bool TakeLength(const std::vector<std::string>& values,
-                  std::optional<uint64_t>& length);
+  bool ParseFraming(const FieldFacts& facts);
+  bool ParseLength(const std::vector<std::string>& values,
+                   std::optional<uint64_t>& length);
   bool BodyIsEmpty() const;
   bool RefuseBytes();
   bool Refuse(const std::string& words);

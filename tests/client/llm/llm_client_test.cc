@@ -321,7 +321,7 @@ TEST_F(LlmClientTest, AConversationThatIsTooLongIsToldApart) {
 TEST_F(LlmClientTest, AnAnswerThatIsTooLargeEnds) {
   std::vector<std::string> chunks(64, Delta(std::string(1 << 14, 'x')));
   Serve({{.chunks = std::move(chunks)}});
-  options_.most_bytes = 100000;
+  options_.max_bytes = 100000;
   const auto turn = Ask();
   EXPECT_TRUE(absl::IsResourceExhausted(turn.status())) << turn.status();
   EXPECT_TRUE(server_->WaitForClosed(1));

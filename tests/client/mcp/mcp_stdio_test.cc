@@ -128,23 +128,23 @@ TEST_F(McpStdioTest, AnIdIsForOneCallAtATime) {
 }
 
 TEST_F(McpStdioTest, SoManyRunAtOnceAndTheOthersWait) {
-  const int most = static_cast<int>(ToolCalls::kMostRunning);
-  for (int i = 0; i < most + 1; ++i) {
+  const int max = static_cast<int>(ToolCalls::kMaxRunning);
+  for (int i = 0; i < max + 1; ++i) {
     Send(Request(absl::StrCat(i), "tools/call", CallOf("hang")));
   }
-  ASSERT_TRUE(Soon([&] { return tools_.hanging == most; }));
+  ASSERT_TRUE(Soon([&] { return tools_.hanging == max; }));
   // One that waits is cancelled without having run.
-  SendCancel(absl::StrCat(most));
+  SendCancel(absl::StrCat(max));
   Send(Request("100", "tools/call", CallOf("echo", R"({"text":"a"})")));
   SendCancel("0");
   EXPECT_EQ(Next()["id"], 100);
   EXPECT_EQ(tools_.cancelled, 1);
-  EXPECT_EQ(tools_.hanging, most - 1);
+  EXPECT_EQ(tools_.hanging, max - 1);
 }
 
 TEST_F(McpStdioTest, MoreThanCanWaitAreRefused) {
-  const size_t most = ToolCalls::kMostRunning + ToolCalls::kMostWaiting;
-  for (size_t i = 0; i < most + 10; ++i) {
+  const size_t max = ToolCalls::kMaxRunning + ToolCalls::kMaxWaiting;
+  for (size_t i = 0; i < max + 10; ++i) {
     Send(Request(absl::StrCat(i), "tools/call", CallOf("hang")));
   }
   EXPECT_THAT(Next()["error"]["message"].get<std::string>(),

@@ -272,8 +272,8 @@ TEST_F(SessionDisk, AGibibyteGoesThroughFixedMemory) {
   ASSERT_THAT(reader->Finish(), IsOk());
   EXPECT_EQ(place, kPiece * kPieces);
   EXPECT_TRUE(same);
-  constexpr int64_t kMostGrownKib = 64 << 10;
-  EXPECT_LT(resident() - before, kMostGrownKib);
+  constexpr int64_t kMaxGrownKib = 64 << 10;
+  EXPECT_LT(resident() - before, kMaxGrownKib);
 
   // What is over the profile's room is refused, and the file before stays.
   EXPECT_EQ(ReasonOf(files.Write("more", std::string(size_t{80} << 20, 'x'))),

@@ -155,8 +155,8 @@ TEST_F(SessionFiles, TenMebibytesGoThroughFixedMemory) {
   EXPECT_EQ(part.info().size(), big.size());
   context.TryCancel();
   EXPECT_THAT(reader->Finish(), StatusIs(StatusCode::CANCELLED));
-  constexpr int64_t kMostGrownKib = 40 << 10;
-  EXPECT_LT(peak() - before, kMostGrownKib);
+  constexpr int64_t kMaxGrownKib = 40 << 10;
+  EXPECT_LT(peak() - before, kMaxGrownKib);
 }
 
 TEST_F(SessionFiles, BatchesTellEachFilesError) {

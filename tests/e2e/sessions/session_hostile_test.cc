@@ -15,7 +15,7 @@ namespace {
 using grpc::StatusCode;
 using ::testing::HasSubstr;
 
-constexpr int64_t kMostGrownKib = 64 << 10;
+constexpr int64_t kMaxGrownKib = 64 << 10;
 
 class HostileSession : public OwnDaemonTest {
  protected:
@@ -47,7 +47,7 @@ TEST_P(HostileKernelStart, SaysNoMoreThanOneThing) {
   const RunResult result = session.Run("echo hi");
   EXPECT_THAT(result.status, StatusIs(StatusCode::INTERNAL));
   EXPECT_THAT(result.status.error_message(), HasSubstr(GetParam().refusal));
-  EXPECT_LT(PeakKib() - before, kMostGrownKib);
+  EXPECT_LT(PeakKib() - before, kMaxGrownKib);
   EXPECT_THAT(session.Delete(), IsOk());
   session.Forget();
   StopDaemon();
@@ -123,7 +123,7 @@ for i in range(9_000): open(f'f{i}', 'w').close()
               IsOk());
   EXPECT_TRUE(found.truncated());
   EXPECT_GT(found.entries_size(), 0);
-  EXPECT_LT(PeakKib() - before, kMostGrownKib / 2);
+  EXPECT_LT(PeakKib() - before, kMaxGrownKib / 2);
   EXPECT_THAT(session.Delete(), IsOk());
   session.Forget();
   StopDaemon();

@@ -349,13 +349,13 @@ const void* Block() {
 }
 
 int Bomb(const Words& words) {
-  const long most = strtol(words[1], nullptr, 0);
+  const long max = strtol(words[1], nullptr, 0);
   const auto hold = static_cast<useconds_t>(strtol(words[2], nullptr, 0));
   const Once once = Find(words[0]);
   if (once == nullptr) return -kUsage;
   int error = 0;
   long i = 0;
-  while (error == 0 && (most == 0 || i < most)) error = once(i++);
+  while (error == 0 && (max == 0 || i < max)) error = once(i++);
   fprintf(stderr, "hostile: %s: %ld times, then %s\n", words[0], i,
           strerror(error));
   // For whoever looks from outside.

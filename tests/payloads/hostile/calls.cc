@@ -14,7 +14,7 @@
 namespace sandglass::hostile {
 namespace {
 
-constexpr int kMostArguments = 6;
+constexpr int kMaxArguments = 6;
 
 // Of a call that made a process, in the new one: it must not go on as a second
 // payload.
@@ -68,8 +68,8 @@ int InChild(Body body) {
 }  // namespace
 
 int Call(const Words& words) {
-  unsigned long arguments[kMostArguments] = {};
-  for (int i = 0; i < kMostArguments && i + 1 < words.count; ++i) {
+  unsigned long arguments[kMaxArguments] = {};
+  for (int i = 0; i < kMaxArguments && i + 1 < words.count; ++i) {
     arguments[i] = Value(words[i + 1]);
   }
   return ErrorOf(Raw(static_cast<long>(Value(words[0])), arguments));
@@ -95,7 +95,7 @@ int Sweep(const Words& words) {
     const bool i386 = strcmp(door, "i386") == 0;
     int error = InChild([&] {
       if (i386) return RawI386(number, 0, 0, 0);
-      const unsigned long none[kMostArguments] = {};
+      const unsigned long none[kMaxArguments] = {};
       return ErrorOf(Raw(number, none));
     });
     const bool unfiltered = number == 335 || number == 336;

@@ -73,7 +73,7 @@ int Receive(const Channel& channel, long start) {
     return a < b ? b - a : a - b;
   };
   for (const double level : levels) fprintf(stderr, "%.0f ", level);
-  if (distance(levels[0], levels[1]) < channel.least) return -kSilence;
+  if (distance(levels[0], levels[1]) < channel.min) return -kSilence;
   int value = 0;
   for (int bit = 0; bit < kBits; ++bit) {
     const double level = levels[bit + 2];

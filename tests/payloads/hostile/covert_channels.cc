@@ -379,8 +379,8 @@ void ForkSend(bool on) {
 }
 double ForksLook() { return NumberIn("/proc/stat", "processes", 0); }
 void YieldSend(bool on) {
-  const timespec least = {0, 1};
-  if (on) nanosleep(&least, nullptr);
+  const timespec min = {0, 1};
+  if (on) nanosleep(&min, nullptr);
 }
 double SwitchesLook() { return NumberIn("/proc/stat", "ctxt", 0); }
 void MemorySend(bool on) {

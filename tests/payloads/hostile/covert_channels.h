@@ -9,7 +9,7 @@ struct Channel {
   void (*send)(bool on);
   double (*look)();
   // Less of a difference is noise.
-  double least = 1;
+  double min = 1;
   // What counts is by how much it grew in the slot; the sender goes on and on.
   bool rate = false;
   // The sender goes on and on, and what counts is the level.

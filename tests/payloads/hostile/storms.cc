@@ -61,8 +61,8 @@ void ManyTimers() {
   for (;;) pause();
 }
 void Nap() {
-  const timespec least = {0, 1};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &least, nullptr);
+  const timespec min = {0, 1};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &min, nullptr);
 }
 void Barrier() {
   syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
@@ -92,8 +92,8 @@ void Fault() {
 void Wake() {
   static int word = 0;
   syscall(SYS_futex, &word, FUTEX_WAKE, 1000, nullptr, nullptr, 0);
-  const timespec least = {0, 1000};
-  syscall(SYS_futex, &word, FUTEX_WAIT, 0, &least, nullptr, 0);
+  const timespec min = {0, 1000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, 0, &min, nullptr, 0);
 }
 void Process(bool program) {
   const pid_t child = vfork();

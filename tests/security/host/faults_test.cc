@@ -213,14 +213,14 @@ class Faults : public OwnDaemonTest {
 
 TEST_F(Faults, OfOneCallAreNobodyElses) {
   const absl::Time end = absl::Now() + absl::Seconds(100);
-  constexpr int kMostSampled = 12;
-  constexpr int kMost = 400;
+  constexpr int kMaxSampled = 12;
+  constexpr int kMax = 400;
   size_t turn = 0;
   for (const char* process : kProcesses) {
     for (const Call& call : kCalls) {
       if (Everything()) {
         for (const int error : kErrors) {
-          for (int nth = 1; nth <= kMost; ++nth) {
+          for (int nth = 1; nth <= kMax; ++nth) {
             if (!Try(process, call, error, nth)) break;
             if (HasFatalFailure()) return;
           }
@@ -228,7 +228,7 @@ TEST_F(Faults, OfOneCallAreNobodyElses) {
         continue;
       }
       // The first, and ever further apart; one error after the other.
-      for (int nth = 1; nth <= kMostSampled; nth = 2 * nth + 1) {
+      for (int nth = 1; nth <= kMaxSampled; nth = 2 * nth + 1) {
         if (absl::Now() > end) break;
         const int error = kErrors[turn++ % std::size(kErrors)];
         if (!Try(process, call, error, nth)) break;

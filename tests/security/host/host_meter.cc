@@ -114,17 +114,15 @@ std::string Describe(const HostUse& use) {
 }
 
 HostMeter::HostMeter()
-    : before_(MeasureHost()), most_(before_), thread_([this] {
+    : before_(MeasureHost()), max_(before_), thread_([this] {
         while (!stop_) {
           const HostUse now = MeasureHost();
-          most_.kernel_memory =
-              std::max(most_.kernel_memory, now.kernel_memory);
-          most_.droppable = std::max(most_.droppable, now.droppable);
-          most_.open_files = std::max(most_.open_files, now.open_files);
-          most_.memory_groups =
-              std::max(most_.memory_groups, now.memory_groups);
-          most_.kernel_threads =
-              std::max(most_.kernel_threads, now.kernel_threads);
+          max_.kernel_memory = std::max(max_.kernel_memory, now.kernel_memory);
+          max_.droppable = std::max(max_.droppable, now.droppable);
+          max_.open_files = std::max(max_.open_files, now.open_files);
+          max_.memory_groups = std::max(max_.memory_groups, now.memory_groups);
+          max_.kernel_threads =
+              std::max(max_.kernel_threads, now.kernel_threads);
           ::usleep(static_cast<useconds_t>(absl::ToInt64Microseconds(kStep)));
         }
       }) {}
@@ -134,7 +132,7 @@ HostMeter::~HostMeter() { (void)Most(); }
 HostUse HostMeter::Most() {
   stop_ = true;
   if (thread_.joinable()) thread_.join();
-  return most_;
+  return max_;
 }
 
 }  // namespace sandglass::testing

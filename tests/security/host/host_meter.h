@@ -40,7 +40,7 @@ class HostMeter {
 
  private:
   const HostUse before_;
-  HostUse most_;
+  HostUse max_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };

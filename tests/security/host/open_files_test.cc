@@ -37,12 +37,12 @@ using ::testing::HasSubstr;
 // own limit: a root of a container may lower that, and not raise it again.
 class OpenFiles {
  public:
-  explicit OpenFiles(rlim_t most) {
+  explicit OpenFiles(rlim_t max) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has one thread yet
     const char* named = std::getenv(kVariable);
     if (named != nullptr) before_ = named;
     const std::string path = directory_.Path("sandglassd");
-    WriteFile(path, absl::StrCat("#!/bin/sh\nulimit -n ", most, "\nexec '",
+    WriteFile(path, absl::StrCat("#!/bin/sh\nulimit -n ", max, "\nexec '",
                                  before_.value_or(SANDGLASSD), "' \"$@\"\n"));
     EXPECT_EQ(chmod(path.c_str(), 0755), 0);
     setenv(kVariable, path.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
@@ -112,8 +112,8 @@ constexpr char kManySessions[] = R"({
 
 class FewOpenFiles : public OwnDaemonTest {
  protected:
-  void Start(rlim_t most, const std::string& config = kManySessions) {
-    const OpenFiles few(most);
+  void Start(rlim_t max, const std::string& config = kManySessions) {
+    const OpenFiles few(max);
     StartDaemon({.config = config});
   }
 

@@ -25,7 +25,7 @@ constexpr int kSilence = 96;
 // Until both are there.
 constexpr absl::Duration kHeadStart = absl::Milliseconds(250);
 // A machine with much to do garbles what is said and lets programs be late.
-constexpr int kMostTries = 8;
+constexpr int kMaxTries = 8;
 // With every change one channel of so many is tried.
 constexpr size_t kNthChannel = 3;
 
@@ -53,7 +53,7 @@ class Covert : public HostileTest {
   // One number from a jail to another one.
   static Talk Between(Way way, const std::string& channel) {
     Talk talk;
-    for (int i = 0; i < kMostTries; ++i) {
+    for (int i = 0; i < kMaxTries; ++i) {
       talk.value = RandomValue();
       const std::string start = Start();
       const std::vector<RunResult> results =
@@ -77,7 +77,7 @@ class Covert : public HostileTest {
   // From a program to itself.
   static Talk Within(Way way, const std::string& channel) {
     Talk talk;
-    for (int i = 0; i < kMostTries; ++i) {
+    for (int i = 0; i < kMaxTries; ++i) {
       talk.value = RandomValue();
       const RunResult result = Run(Payload(
           way, {"covert", "both", channel, Start(), absl::StrCat(talk.value)}));
@@ -90,7 +90,7 @@ class Covert : public HostileTest {
 
   template <typename Try>
   static bool Works(const std::string& channel, Try talk_once) {
-    for (int i = 0; i < kMostTries; ++i) {
+    for (int i = 0; i < kMaxTries; ++i) {
       const Talk talk = talk_once();
       std::cout << channel << ": sent " << talk.value << ", heard "
                 << talk.heard << ": " << talk.levels << std::endl;

@@ -31,7 +31,7 @@ constexpr uint64_t kMemory = 96 * kMiB;
 constexpr int64_t kNoise = 256 * kMiB;
 constexpr int64_t kNoiseInFiles = 3000;
 // What a crowd of a jail's processes can have open.
-constexpr int64_t kMostFiles = 64 * 1024;
+constexpr int64_t kMaxFiles = 64 * 1024;
 // A neighbour says something 20 times a second.
 constexpr absl::Duration kStillAlive = absl::Seconds(2);
 // How long a bomb holds what it got.
@@ -129,9 +129,9 @@ class HostileBombs : public HostileTest {
     over = true;
     ask.join();
     EXPECT_TRUE(result.status.ok() && ended()) << name;
-    const HostUse most = meter.Most();
-    kernel_memory_ = most.kernel_memory - meter.before().kernel_memory;
-    const int64_t files = most.open_files - meter.before().open_files;
+    const HostUse max = meter.Most();
+    kernel_memory_ = max.kernel_memory - meter.before().kernel_memory;
+    const int64_t files = max.open_files - meter.before().open_files;
     kernel_threads_ =
         MeasureHost().kernel_threads - meter.before().kernel_threads;
     std::cout << name << ": " << Describe(EndOf(result)) << ", charged "
@@ -144,7 +144,7 @@ class HostileBombs : public HostileTest {
         kNoise + not_charged +
             static_cast<int64_t>(result.response.usage().peak_memory_bytes()))
         << name << ": memory that nobody is charged for";
-    EXPECT_LT(files, kMostFiles + kNoiseInFiles) << name;
+    EXPECT_LT(files, kMaxFiles + kNoiseInFiles) << name;
     EXPECT_LT(slowest, kStillAlive * Slowdown()) << name;
     return result;
   }

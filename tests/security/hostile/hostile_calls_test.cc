@@ -46,7 +46,7 @@ struct DeniedCall {
   Attempt words;
 };
 
-const std::vector<DeniedCall>& DeniedCalls() {
+const std::vector<DeniedCall>& RefusedCallLog() {
   static const std::vector<DeniedCall> calls = {
       // Namespaces: made
       {EPERM, SYS_unshare, {absl::StrCat(CLONE_NEWUSER)}},
@@ -242,7 +242,7 @@ class HostileCalls : public HostileTest,
  protected:
   static std::vector<Case> Cases() {
     std::vector<Case> cases;
-    for (const DeniedCall& call : DeniedCalls()) {
+    for (const DeniedCall& call : RefusedCallLog()) {
       cases.push_back({AsAttempt(call), Refused(call.error)});
     }
     return cases;
@@ -262,7 +262,7 @@ class HostileCallsInAllWays : public HostileTest {};
 
 TEST_F(HostileCallsInAllWays, EachIsRefusedFiftyTimesAndToFiftyAtOnce) {
   std::vector<Case> cases;
-  for (const DeniedCall& call : DeniedCalls()) {
+  for (const DeniedCall& call : RefusedCallLog()) {
     const Attempt words = AsAttempt(call);
     cases.push_back({Attempt{"--times", "50"} + words, Refused(call.error)});
     // Each has two processes where a call has a victim.
@@ -277,7 +277,7 @@ TEST_F(HostileCallsInAllWays, EachIsRefusedFiftyTimesAndToFiftyAtOnce) {
 TEST_F(HostileCallsInAllWays, BitsThatTheKernelDoesNotLookAtChangeNothing) {
   constexpr uint64_t kHighBit = uint64_t{1} << 40;
   std::vector<Case> cases;
-  for (const DeniedCall& call : DeniedCalls()) {
+  for (const DeniedCall& call : RefusedCallLog()) {
     Attempt words = AsAttempt(call);
     bool changed = false;
     for (size_t i = 2; i < words.size(); ++i) {
@@ -331,11 +331,11 @@ TEST(HostileCallsPolicy, IsDescribedWithItsNumbers) {
   std::ifstream file(SANDGLASS_SOURCE_DIR "/docs/security.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::set<long> numbers;
-  for (const DeniedCall& call : DeniedCalls()) numbers.insert(call.number);
+  for (const DeniedCall& call : RefusedCallLog()) numbers.insert(call.number);
   EXPECT_THAT(text, HasSubstr(absl::StrCat(
-                        DeniedCalls().size(), " calls that are refused (",
+                        RefusedCallLog().size(), " calls that are refused (",
                         numbers.size(), " system calls with")));
-  EXPECT_THAT(text, HasSubstr(absl::StrCat("those ", DeniedCalls().size(),
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("those ", RefusedCallLog().size(),
                                            " in all these forms")));
   EXPECT_THAT(text,
               HasSubstr(absl::StrCat(AllowedCalls().size(),

@@ -284,13 +284,13 @@ TEST_F(HostileClients, SilentConnectionsShutNobodyOut) {
 TEST_F(HostileClients, AMessageThatIsTooLargeIsRefusedByItselfAlone) {
   const int64_t before = ResidentMiB();
   Bystander bystander(daemon());
-  int64_t most = 0;
+  int64_t max = 0;
   for (const size_t bytes : {size_t{17} << 20, size_t{600} << 20}) {
     Client own(daemon().address());
     std::atomic<bool> done = false;
     std::thread watch([&] {
       while (!done) {
-        most = std::max(most, ResidentMiB());
+        max = std::max(max, ResidentMiB());
         absl::SleepFor(absl::Milliseconds(5));
       }
     });
@@ -306,7 +306,7 @@ TEST_F(HostileClients, AMessageThatIsTooLargeIsRefusedByItselfAlone) {
                 ::testing::HasSubstr(absl::StrCat(bytes, " bytes")));
   }
   EXPECT_EQ(bystander.Stop(), "");
-  EXPECT_LT(most, before + 128);
+  EXPECT_LT(max, before + 128);
   StopDaemon();
 }
 

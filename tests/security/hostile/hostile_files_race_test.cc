@@ -21,9 +21,9 @@ namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(10);
 // Of the daemon; jails that wait have some 350.
-constexpr size_t kMostDescriptors = 600;
+constexpr size_t kMaxDescriptors = 600;
 // That an answer has.
-constexpr size_t kMostFiles = 256;
+constexpr size_t kMaxFiles = 256;
 constexpr char kBait[] = "do-not-leak-me";
 
 class HostileFilesRace : public HostileTest {
@@ -40,9 +40,8 @@ class HostileFilesRace : public HostileTest {
   }
 
   void TearDown() override {
-    EXPECT_TRUE(
-        WaitUntil([] { return DaemonsDescriptors() < kMostDescriptors; },
-                  absl::Seconds(20)))
+    EXPECT_TRUE(WaitUntil([] { return DaemonsDescriptors() < kMaxDescriptors; },
+                          absl::Seconds(20)))
         << DaemonsDescriptors();
     HostileTest::TearDown();
   }
@@ -208,7 +207,7 @@ for i in range(100): os.symlink('chain%d' % (i + 1), 'chain%d' % i)
       }
     }
   }
-  EXPECT_EQ(files.size(), kMostFiles);
+  EXPECT_EQ(files.size(), kMaxFiles);
 }
 
 }  // namespace

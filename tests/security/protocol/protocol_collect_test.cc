@@ -41,7 +41,7 @@ void ToCollection(FarEnd& end) {
 // What `files` sends instead of the files is not believed: the program's fate
 // stands, and of files there are at most those before.
 Ended ExpectCutOff(const std::function<void(FarEnd&)>& files,
-                   size_t most_files = 0,
+                   size_t max_files = 0,
                    absl::Duration bound = absl::Seconds(5)) {
   const Ended ended = RunAgainst(
       [&](FarEnd& end) {
@@ -52,7 +52,7 @@ Ended ExpectCutOff(const std::function<void(FarEnd&)>& files,
   ExpectOutcome(ended, Outcome::kOk);
   if (ended.result.ok()) {
     EXPECT_TRUE(ended.result->files_left_out);
-    EXPECT_LE(ended.result->files.size(), most_files);
+    EXPECT_LE(ended.result->files.size(), max_files);
   }
   return ended;
 }

@@ -118,11 +118,11 @@ TEST(InitFacts, AWaitStatusThatIsNoEndIsTheJailsFailure) {
 }
 
 TEST(InitFacts, TimesAreBoundToWhatCanBe) {
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   for (const auto& times :
-       {std::pair(kLeast, kMost), std::pair(kMost, kLeast),
-        std::pair(int64_t{-1}, int64_t{-2}), std::pair(kMost, int64_t{0}),
+       {std::pair(kMin, kMax), std::pair(kMax, kMin),
+        std::pair(int64_t{-1}, int64_t{-2}), std::pair(kMax, int64_t{0}),
         std::pair(Nanos() + 3600 * kSecond, Nanos() + 7200 * kSecond)}) {
     const Ended end = RunAgainst([&](FarEnd& far) {
       far.Ready();

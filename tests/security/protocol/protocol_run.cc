@@ -120,7 +120,7 @@ Ended RunAgainst(const Attack& attack, const Job& job, absl::Duration bound) {
     ended.killed = yard.killed();
   }
   EXPECT_EQ(ended.killed, ended.made) << "a jail was left alive";
-  EXPECT_LT(PeakMemory() - memory, kMostGrowth);
+  EXPECT_LT(PeakMemory() - memory, kMaxGrowth);
   EXPECT_EQ(SettledFds(), fds) << "descriptors were left open";
   return ended;
 }

@@ -12,7 +12,7 @@
 namespace sandglass::server {
 
 // Nothing that one run makes the daemon hold may be larger.
-inline constexpr int64_t kMostGrowth = int64_t{64} << 20;
+inline constexpr int64_t kMaxGrowth = int64_t{64} << 20;
 
 struct Ended {
   absl::StatusOr<JobResult> result = JobResult{};
@@ -27,7 +27,7 @@ Job RunnerJob();
 
 // Runs the job to its end; the jail is given up then. Fails the test when it
 // takes longer than `bound`, leaves a descriptor open, takes more memory than
-// kMostGrowth or leaves a jail that isn't killed.
+// kMaxGrowth or leaves a jail that isn't killed.
 Ended RunAgainst(const Attack& attack, const Job& job = SmallJob(),
                  absl::Duration bound = absl::Seconds(5));
 

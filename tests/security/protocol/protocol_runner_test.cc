@@ -105,10 +105,10 @@ TEST(RunnerFrames, StepsThatAreNotThereEndTheJail) {
 }
 
 TEST(RunnerFrames, StepsAndTimesThatCanNotBeEndTheJail) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   for (const RunnerStep step :
        {RunnerStep{-1, 0}, RunnerStep{1 << 20, 0}, RunnerStep{1, -1},
-        RunnerStep{1, kMost}, RunnerStep{kMost, 1}}) {
+        RunnerStep{1, kMax}, RunnerStep{kMax, 1}}) {
     const RunnerEvent event = {.kind = RunnerEventKind::kReady,
                                .step_count = 1};
     ExpectNotTaken([&](FarEnd& end) {
@@ -173,9 +173,9 @@ TEST(RunnerWords, ReadyTwiceIsHeardOnce) {
 }
 
 TEST(RunnerWords, DoneWithAnyCodeAndTimeIsOneOfAByteAndBounded) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   for (const int32_t code : {0, 1, 255, 256, -1, 0x7fffffff}) {
-    for (const int64_t when : {int64_t{0}, -kMost, kMost}) {
+    for (const int64_t when : {int64_t{0}, -kMax, kMax}) {
       const Ended ended = RunAgainst(
           [&](FarEnd& end) {
             const Report report = RunnerStarted(end);

@@ -22,7 +22,7 @@ constexpr absl::Duration kSettleTimeout = absl::Seconds(20);
 // What tests' daemons keep ready unless they say otherwise: of each of a few
 // kinds four jails, one or two that are being made, and the spawner's spares;
 // and up to eight in which node waits, and one for each of Java's phases.
-constexpr size_t kMostIdleJails = 5 * (4 + 2 + 2) + 8 + 2;
+constexpr size_t kMaxIdleJails = 5 * (4 + 2 + 2) + 8 + 2;
 
 // Its program came or not: the number of jails tells.
 bool WasPrestarted(pid_t pid) {
@@ -58,7 +58,7 @@ std::vector<Process> Strays(const Daemon& daemon,
       strays.push_back(process);
     }
   }
-  if (inits > kMostIdleJails) {
+  if (inits > kMaxIdleJails) {
     strays.insert(strays.end(), idle.begin(), idle.end());
   }
   return strays;

@@ -266,7 +266,7 @@ TEST_F(AgentFilesTest, AThreadIsThereAgainAndNobodyElsesToRead) {
   ASSERT_TRUE(state.ok()) << state.status();
   auto thread = ThreadFile::Open(*state, "work-1");
   ASSERT_TRUE(thread.ok()) << thread.status();
-  EXPECT_THAT(thread->TakeMessages("openai"), SizeIs(0));
+  EXPECT_THAT(thread->ReleaseMessages("openai"), SizeIs(0));
   LlmMessage model = Called("1");
   model.raw = {{"a", 1}};
   ASSERT_TRUE(thread->Save("openai", {Said("hello"), model}).ok());
@@ -274,13 +274,13 @@ TEST_F(AgentFilesTest, AThreadIsThereAgainAndNobodyElsesToRead) {
   const std::string path = *state + "/threads/work-1.json";
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  auto same = ThreadFile::Open(*state, "work-1")->TakeMessages("openai");
+  auto same = ThreadFile::Open(*state, "work-1")->ReleaseMessages("openai");
   ASSERT_THAT(same, SizeIs(2));
   EXPECT_EQ(same[0].text, "hello");
   EXPECT_FALSE(same[1].raw.is_null());
   // What a provider wrote is for that one alone.
   EXPECT_TRUE(ThreadFile::Open(*state, "work-1")
-                  ->TakeMessages("anthropic")[1]
+                  ->ReleaseMessages("anthropic")[1]
                   .raw.is_null());
   std::ofstream(path) << "{}";
   EXPECT_THAT(

@@ -95,7 +95,7 @@ class UsageOfLinesTest : public ::testing::Test {
         body, absl::FromUnixSeconds(1'738'281'600) + absl::Hours(head_.seq),
         head_);
     line.pop_back();
-    sums_.Take(line, policy::ReadAuditLine(line).value());
+    sums_.Add(line, policy::ReadAuditLine(line).value());
   }
 
   static Json RunOf(const std::string& caller, const std::string& language,
@@ -197,7 +197,7 @@ TEST_F(UsageOfLinesTest, LinesMayBeAnything) {
       "{\"seq\":5,\"time\":\"2025-01-31T08:00:00.000000Z\",\"prev\":\"" +
       std::string(64, '0') + "\",\"event\":\"run\",\"x\":,\"hash\":\"" +
       std::string(64, '0') + "\"}";
-  if (const auto parts = policy::ReadAuditLine(bad)) sums_.Take(bad, *parts);
+  if (const auto parts = policy::ReadAuditLine(bad)) sums_.Add(bad, *parts);
   EXPECT_EQ(sums_.unreadable(), 1u);
   const v1::GetUsageResponse usage = sums_.Finish();
   ASSERT_THAT(usage.totals(), SizeIs(1));

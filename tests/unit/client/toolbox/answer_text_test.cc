@@ -62,7 +62,7 @@ TEST(AnswerTextTest, WhatFitsIsThereAsItIs) {
   text.Add("", "out");
   text.Add("stderr", "err\n");
   text.Add("value", "");
-  text.Note("hint: do it");
+  text.AddNote("hint: do it");
   EXPECT_TRUE(text.Fits(1000));
   EXPECT_EQ(text.Render(1000, ""),
             "exit 0\nout\n--- stderr ---\nerr\nhint: do it\n");
@@ -73,7 +73,7 @@ TEST(AnswerTextTest, TheMiddleOfALongPartIsCutBetweenLines) {
   AnswerText text("exit 0");
   text.Add("", Lines(1, 10000));
   text.Add("stderr", "short\n");
-  text.Note("hint: do it");
+  text.AddNote("hint: do it");
   EXPECT_FALSE(text.Fits(2000));
   const std::string shown = text.Render(2000, "the rest is elsewhere");
   EXPECT_LE(shown.size(), 2000U);
@@ -104,7 +104,7 @@ TEST(AnswerTextTest, AnyRoomIsKept) {
   AnswerText text(std::string(500, 'v'));
   text.Add("", std::string(3000, '\xff'));
   text.Add("stderr", std::string(2000, '\0'));
-  for (int i = 0; i < 20; ++i) text.Note(std::string(100, 'n'));
+  for (int i = 0; i < 20; ++i) text.AddNote(std::string(100, 'n'));
   for (size_t room = 0; room < 15000; room += 37) {
     const std::string shown = text.Render(room, "somewhere");
     ASSERT_LE(shown.size(), room);

@@ -380,13 +380,13 @@ TEST(ParseLibrary, RefusesInEveryLanguageWhatIsNoName) {
       {"a^b", ""},
       {"a!", ""},
       {"a\\", "is a path"},
-      {std::string(kMostLibraryText + 1, 'a'), "has 513 bytes"},
+      {std::string(kMaxLibraryText + 1, 'a'), "has 513 bytes"},
       {std::string(1 << 20, '\n'), "has 1048576 bytes"}};
   for (const Ecosystem ecosystem : kEcosystems) ExpectBad(ecosystem, cases);
 }
 
 TEST(ParseLibrary, BoundsNames) {
-  const std::string longest(kMostLibraryName, 'a');
+  const std::string longest(kMaxLibraryName, 'a');
   EXPECT_TRUE(ParseLibrary(kPython, longest).ok());
   ExpectBad(kPython, {{longest + "a", "has a name of 215 bytes"}});
   ExpectBad(kNode, {{"@a/" + longest, "has a name of"}});
@@ -455,7 +455,7 @@ TEST(LibrarySet, SaysWhichTextIsWrong) {
 
 TEST(LibrarySet, BoundsItsSize) {
   std::vector<std::string> texts;
-  for (size_t i = 0; i < kMostLibraries; ++i) {
+  for (size_t i = 0; i < kMaxLibraries; ++i) {
     texts.push_back("p" + std::to_string(i));
   }
   EXPECT_TRUE(LibrarySet::Parse(kPython, texts).ok());

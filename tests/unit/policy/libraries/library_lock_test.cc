@@ -160,19 +160,19 @@ TEST(LibraryLock, OfPythonRefusesAllElseWithItsLine) {
 }
 
 TEST(LibraryLock, HasBounds) {
-  EXPECT_THAT(Refusal(kPython, {}, std::string(kMostLockBytes + 1, '#')),
+  EXPECT_THAT(Refusal(kPython, {}, std::string(kMaxLockBytes + 1, '#')),
               HasSubstr("bytes; a lock file may have"));
   EXPECT_THAT(Refusal(kPython, {}, "# nothing\n"),
               HasSubstr("has no library in it"));
   std::string many;
-  for (size_t i = 0; i <= kMostLockEntries; ++i) {
+  for (size_t i = 0; i <= kMaxLockEntries; ++i) {
     absl::StrAppend(&many, "a", i, "==1 --hash=sha256:", Hex('a'), "\n");
   }
   EXPECT_THAT(Refusal(kPython, {}, many), HasSubstr("2001 libraries"));
   many.resize(many.rfind("\na"));
-  const auto most = ParseLibraryRequest(kPython, {}, many);
-  ASSERT_TRUE(most.ok());
-  EXPECT_EQ(most->libraries().size(), kMostLockEntries);
+  const auto max = ParseLibraryRequest(kPython, {}, many);
+  ASSERT_TRUE(max.ok());
+  EXPECT_EQ(max->libraries().size(), kMaxLockEntries);
 }
 
 TEST(LibraryLock, IsRefusedForJava) {

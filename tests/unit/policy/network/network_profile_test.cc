@@ -382,7 +382,7 @@ TEST(ReadNetwork, WhatMayBeASecretIsNotInTheMessage) {
 
 TEST(ReadNetwork, ListsAreBounded) {
   std::vector<std::string> names;
-  for (size_t i = 0; i <= kMostSecrets; ++i) {
+  for (size_t i = 0; i <= kMaxSecrets; ++i) {
     names.push_back(absl::StrCat("\"S", i, "\""));
   }
   EXPECT_THAT(
@@ -391,7 +391,7 @@ TEST(ReadNetwork, ListsAreBounded) {
   names.pop_back();
   EXPECT_NE(MustParse(WithSecrets(absl::StrJoin(names, ","))), nullptr);
   std::vector<std::string> hosts;
-  for (size_t i = 0; i <= kMostHosts; ++i) {
+  for (size_t i = 0; i <= kMaxHosts; ++i) {
     hosts.push_back(absl::StrCat("\"h", i, ".example\""));
   }
   EXPECT_THAT(Message("{\"hosts\": [" + absl::StrJoin(hosts, ",") + "]}"),

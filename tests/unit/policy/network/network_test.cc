@@ -309,11 +309,11 @@ TEST(NetworkPolicy, MethodsAreToldApart) {
 
 TEST(NetworkPolicy, AThousandHostsAreDecidedSoon) {
   std::vector<AllowedHost> hosts;
-  for (size_t i = 0; i < kMostHosts; ++i) {
+  for (size_t i = 0; i < kMaxHosts; ++i) {
     std::vector<PortRange> ports;
-    for (uint32_t port = 1; port <= kMostPortRanges; ++port) {
-      ports.push_back({static_cast<uint32_t>(i * kMostPortRanges) + port,
-                       static_cast<uint32_t>(i * kMostPortRanges) + port});
+    for (uint32_t port = 1; port <= kMaxPortRanges; ++port) {
+      ports.push_back({static_cast<uint32_t>(i * kMaxPortRanges) + port,
+                       static_cast<uint32_t>(i * kMaxPortRanges) + port});
     }
     hosts.push_back(Rule("a.example", ports));
   }
@@ -347,7 +347,7 @@ INSTANTIATE_TEST_SUITE_P(
               "/network/hosts: is empty, so nothing could be reached"},
         Fault{"ManyHosts",
               [](NetworkPolicy& p) {
-                p.hosts.assign(kMostHosts + 1, Rule("a.example"));
+                p.hosts.assign(kMaxHosts + 1, Rule("a.example"));
               },
               "/network/hosts: has 1001 entries; at most 1000"},
         Fault{"NoPorts", [](NetworkPolicy& p) { p.hosts[1].ports.clear(); },

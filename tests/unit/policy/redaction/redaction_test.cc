@@ -182,15 +182,15 @@ TEST(StreamRedactor, AnEndlessMatchNeedsNoMemoryAndIsOne) {
 
 TEST(StreamRedactor, TooMuchToHoldIsReplacedUntilItIsDecided) {
   const Patterns patterns = {{"quoted", "\"[^\"]*\";"}};
-  const std::string most(StreamRedactor::kMostHeld - 2, 'a');
+  const std::string max(StreamRedactor::kMaxHeld - 2, 'a');
   Told fits(patterns);
-  EXPECT_EQ(fits.Write("x\"" + most), "x");
+  EXPECT_EQ(fits.Write("x\"" + max), "x");
   // The second quote may begin a match of its own.
-  EXPECT_EQ(fits.Write("\"x"), "\"" + most);
+  EXPECT_EQ(fits.Write("\"x"), "\"" + max);
   EXPECT_EQ(fits.Finish(), "\"x");
 
   Told over(patterns);
-  EXPECT_EQ(over.Write("x\"" + most), "x");
+  EXPECT_EQ(over.Write("x\"" + max), "x");
   EXPECT_EQ(over.Write("aa"), "");
   EXPECT_EQ(over.Write("more\nand more"), "");
   EXPECT_EQ(over.Write("\"x"), "");
@@ -237,9 +237,9 @@ std::string RandomPattern(Random& random, int depth) {
   return text;
 }
 
-std::string RandomText(Random& random, size_t most) {
+std::string RandomText(Random& random, size_t max) {
   std::string text;
-  for (size_t size = Below(random, most + 1); size > 0; --size) {
+  for (size_t size = Below(random, max + 1); size > 0; --size) {
     text += "abc\n"[Below(random, 4)];
   }
   return text;
@@ -294,11 +294,11 @@ Whole RedactByRe2(const Patterns& patterns, const std::string& text) {
 }
 
 Whole RedactInPieces(const std::shared_ptr<const Redactor>& redactor,
-                     std::string_view text, Random& random, size_t most_piece) {
+                     std::string_view text, Random& random, size_t max_piece) {
   Whole whole;
   StreamRedactor stream(redactor);
   while (!text.empty()) {
-    const size_t size = std::min(text.size(), Below(random, most_piece + 1));
+    const size_t size = std::min(text.size(), Below(random, max_piece + 1));
     stream.Write(text.substr(0, size), whole.text);
     text.remove_prefix(size);
   }

@@ -94,14 +94,14 @@ TEST(ParseFacts, TellsTooMuchFromBroken) {
   EXPECT_THAT(std::string(overflow.status().message()),
               HasSubstr("more than 4096"));
   std::string many;
-  for (size_t i = 0; i < kMostFacts; ++i) {
+  for (size_t i = 0; i < kMaxFacts; ++i) {
     absl::StrAppend(&many, "use\t0\t1\t1\t1\tn", i, "\t\n");
   }
   EXPECT_TRUE(ParseFacts(Said(many), 1).ok());
   absl::StrAppend(&many, "use\t0\t1\t1\t1\tone-more\t\n");
   EXPECT_EQ(ParseFacts(Said(many), 1).status().code(),
             absl::StatusCode::kResourceExhausted);
-  const std::string large(kMostFactsBytes + 1, 'x');
+  const std::string large(kMaxFactsBytes + 1, 'x');
   EXPECT_EQ(ParseFacts(large, 1).status().code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -184,7 +184,7 @@ TEST(Rules, ManyFindingsAreCountedAndTheSeverestKept) {
       MakeRule("c", Severity::kNote, RuleKind::kCalls, {"os.*"}),
       MakeRule("l", Severity::kDeny, RuleKind::kEndlessLoops)};
   const Findings found = Apply(rules, facts);
-  EXPECT_THAT(found.list, SizeIs(kMostFindings));
+  EXPECT_THAT(found.list, SizeIs(kMaxFindings));
   EXPECT_EQ(found.dropped, 201u);
   EXPECT_EQ(found.list[0].rule, "l");
   EXPECT_EQ(found.severest, Severity::kDeny);

@@ -29,7 +29,7 @@ namespace {
 using Parents = FileAgent::Parents;
 
 constexpr uint64_t kPlenty = uint64_t{1} << 30;
-constexpr uint32_t kMostEntries = 100'000;
+constexpr uint32_t kMaxEntries = 100'000;
 constexpr int64_t kYear2486 = 16'283'462'400;
 constexpr int64_t kYear1600 = -11'676'096'000;
 
@@ -134,7 +134,7 @@ class FileRoundTripTest : public sandglass::testing::AgentFixture {
     // The second time over what the first left.
     for (int i = 0; i < 2; ++i) {
       const auto unpacked = agent().Unpack(to, *archive, Parents::kMake,
-                                           kPlenty, kMostEntries, limits_);
+                                           kPlenty, kMaxEntries, limits_);
       ASSERT_TRUE(unpacked.ok()) << FileCodeName(unpacked.result.code);
       EXPECT_EQ(unpacked.value.entries, packed.value.entries);
       ExpectSame(TreeAt(from), TreeAt(to));

@@ -174,7 +174,7 @@ TEST(LockCensus, TellsOfAGroupThatHasManyUntilItHasNone) {
   census.Start();
   {
     const OwnGroup own;
-    const Locker locker(static_cast<int>(2 * kMostListedLocks));
+    const Locker locker(static_cast<int>(2 * kMaxListedLocks));
     const bool taken = own.Take(locker.pid());
     const std::string group = GroupOfProcess(locker.pid());
     if (group == "/") {
@@ -183,12 +183,12 @@ TEST(LockCensus, TellsOfAGroupThatHasManyUntilItHasNone) {
       GTEST_SKIP() << "no control group of its own, and none can be made";
     }
     EXPECT_TRUE(Await([&] {
-      return census.BytesOf(group) > kMostListedLocks / 4 * kRecordLockBytes;
+      return census.BytesOf(group) > kMaxListedLocks / 4 * kRecordLockBytes;
     }));
     const Waiters waiters(45);
     // Until what was seen before they were there is no longer what is told.
     absl::SleepFor(absl::Seconds(3));
-    EXPECT_GT(census.BytesOf(group), kMostListedLocks / 4 * kRecordLockBytes);
+    EXPECT_GT(census.BytesOf(group), kMaxListedLocks / 4 * kRecordLockBytes);
     EXPECT_EQ(census.BytesOf(group + "x"), 0u);
     EXPECT_EQ(census.BytesOf(group.substr(0, group.size() - 1)), 0u);
     EXPECT_EQ(census.BytesOf("/"), 0u);

@@ -43,12 +43,12 @@ class UntrustedInit : public ::testing::Test {
     if (!sent.ok()) return sent;
     return jail_->NextEvent();
   }
-  // How often it is listened to, up to `most` times.
-  int SayAgain(const internal::InitEvent& event, int most) {
-    for (int i = 0; i < most; ++i) {
+  // How often it is listened to, up to `max` times.
+  int SayAgain(const internal::InitEvent& event, int max) {
+    for (int i = 0; i < max; ++i) {
       if (!Say(event).ok()) return i;
     }
-    return most;
+    return max;
   }
 
   os::Fd init_;
@@ -92,7 +92,7 @@ TEST_F(UntrustedInit, TellsRefusedCallsOnlyWhereTheyAreTraced) {
 
 TEST(ReadRefused, TakesNoMoreThanInitMaySay) {
   internal::RefusedCalls calls;
-  for (size_t i = 0; i < kMostRefusedCalls; ++i) {
+  for (size_t i = 0; i < kMaxRefusedCalls; ++i) {
     *calls.add_calls() = RefusedOnce(static_cast<int>(i));
   }
   RefusedCalls read;
@@ -240,7 +240,7 @@ TEST(UntrustedSpawner, HandsOverDoorsInTheirOrderOnly) {
 TEST(UntrustedSpawner, HandsOverNoMoreDoorsThanAJailHas) {
   std::vector<internal::FdRole> doors = {internal::FD_ROLE_EGRESS_PROXY,
                                          internal::FD_ROLE_EGRESS_DNS};
-  doors.insert(doors.end(), kMostServedPorts, internal::FD_ROLE_EGRESS_PORT);
+  doors.insert(doors.end(), kMaxServedPorts, internal::FD_ROLE_EGRESS_PORT);
   EXPECT_TRUE(TakesDoors(doors));
   doors.push_back(internal::FD_ROLE_EGRESS_PORT);
   EXPECT_FALSE(TakesDoors(doors));
@@ -310,7 +310,7 @@ TEST(UntrustedSpawner, TellsNoStockThatNoYardHas) {
   EXPECT_TRUE(refuses([](auto& told) { told.set_failing("why"); }));
   EXPECT_TRUE(refuses([](auto& told) {
     told.set_setup_failures(1);
-    told.set_failing(std::string(kMostFailingBytes + 1, 'x'));
+    told.set_failing(std::string(kMaxFailingBytes + 1, 'x'));
   }));
 }
 

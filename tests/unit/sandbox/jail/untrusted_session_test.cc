@@ -286,13 +286,13 @@ TEST_F(UntrustedSession, EndsItsProgramOnce) {
 TEST_F(UntrustedSession, OwesNoMoreThanItWasAsked) {
   uint64_t id = 0;
   absl::Status asked;
-  while (asked.ok() && id < 2 * SessionJail::kMostProcesses) {
+  while (asked.ok() && id < 2 * SessionJail::kMaxProcesses) {
     asked = session_->Spawn(++id, {.argv = {"/bin/true"}});
     // The queue is shorter than that.
     (void)os::ReceivePacket(init_.get(), os::Wait::kNo);
   }
   EXPECT_TRUE(absl::IsResourceExhausted(asked)) << asked;
-  EXPECT_EQ(id, SessionJail::kMostProcesses + 1);
+  EXPECT_EQ(id, SessionJail::kMaxProcesses + 1);
   ASSERT_TRUE(Say(Failed(1, 1), {}).ok());
   EXPECT_TRUE(session_->Spawn(id, {.argv = {"/bin/true"}}).ok());
 }

@@ -86,7 +86,7 @@ TEST_F(AskedCallTest, TheCallGetsTheErrorAndDoesNothing) {
   });
   EXPECT_NE(Poll() & POLLIN, 0);
   AskedCall call;
-  ASSERT_TRUE(TakeCall(listener_, call));
+  ASSERT_TRUE(ReceiveCall(listener_, call));
   EXPECT_EQ(call.number, SYS_getppid);
   EXPECT_EQ(call.architecture, static_cast<uint32_t>(AUDIT_ARCH_X86_64));
   EXPECT_EQ(call.arguments[0], 7u);
@@ -110,7 +110,7 @@ TEST_F(AskedCallTest, WhoAskedCanBeKilled) {
   });
   EXPECT_NE(Poll() & POLLIN, 0);
   AskedCall call;
-  ASSERT_TRUE(TakeCall(listener_, call));
+  ASSERT_TRUE(ReceiveCall(listener_, call));
   ::kill(child_, SIGKILL);
   EXPECT_EQ(End(), SIGKILL);
   EXPECT_FALSE(RefuseCall(listener_, call, EPERM));

@@ -36,10 +36,10 @@ bool IsClosedWithin(const os::Fd& other, int ms) {
   return ::poll(&end, 1, ms) == 1 && (end.revents & POLLHUP) != 0;
 }
 
-void SetMostProcesses(rlim_t most) {
+void SetMostProcesses(rlim_t max) {
   rlimit limit = {};
   ::getrlimit(RLIMIT_NPROC, &limit);
-  limit.rlim_cur = most;
+  limit.rlim_cur = max;
   ::setrlimit(RLIMIT_NPROC, &limit);
 }
 

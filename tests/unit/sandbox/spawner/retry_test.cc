@@ -9,9 +9,9 @@ TEST(Retry, IsDueAtOnceUntilItFails) {
   Retry retry;
   EXPECT_TRUE(retry.Due(0));
   EXPECT_TRUE(retry.Failed(1000, "no room"));
-  EXPECT_FALSE(retry.Due(1000 + Retry::kLeastPauseNanos - 1));
-  EXPECT_TRUE(retry.Due(1000 + Retry::kLeastPauseNanos));
-  EXPECT_EQ(retry.at(), 1000 + Retry::kLeastPauseNanos);
+  EXPECT_FALSE(retry.Due(1000 + Retry::kMinPauseNanos - 1));
+  EXPECT_TRUE(retry.Due(1000 + Retry::kMinPauseNanos));
+  EXPECT_EQ(retry.at(), 1000 + Retry::kMinPauseNanos);
   EXPECT_EQ(retry.failures(), 1u);
   EXPECT_EQ(retry.why(), "no room");
 }
@@ -24,11 +24,11 @@ TEST(Retry, PausesLongerEachTimeUpToABound) {
     (void)retry.Failed(now, "no room");
     const int64_t pause = retry.at() - now;
     EXPECT_GE(pause, last);
-    EXPECT_LE(pause, Retry::kMostPauseNanos);
+    EXPECT_LE(pause, Retry::kMaxPauseNanos);
     last = pause;
     now = retry.at();
   }
-  EXPECT_EQ(last, Retry::kMostPauseNanos);
+  EXPECT_EQ(last, Retry::kMaxPauseNanos);
   EXPECT_EQ(retry.failures(), 40u);
 }
 
@@ -55,7 +55,7 @@ TEST(Retry, ForgetsAfterASuccess) {
   EXPECT_EQ(retry.why(), "");
   EXPECT_EQ(retry.failures(), 5u);
   EXPECT_TRUE(retry.Failed(0, "again"));
-  EXPECT_EQ(retry.at(), Retry::kLeastPauseNanos);
+  EXPECT_EQ(retry.at(), Retry::kMinPauseNanos);
 }
 
 }  // namespace

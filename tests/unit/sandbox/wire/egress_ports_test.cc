@@ -37,17 +37,17 @@ TEST(ServedPorts, HaveHttpFirstThenTheLowestEachOnce) {
 
 TEST(ServedPorts, AreNoMoreThanTheirBound) {
   const std::vector<uint16_t> ports = Served({{1, 65535}});
-  ASSERT_EQ(ports.size(), kMostServedPorts);
+  ASSERT_EQ(ports.size(), kMaxServedPorts);
   EXPECT_EQ(ports[0], 80);
   EXPECT_EQ(ports[1], 443);
   EXPECT_EQ(ports[2], 1);
-  EXPECT_EQ(ports.back(), kMostServedPorts - 2);
+  EXPECT_EQ(ports.back(), kMaxServedPorts - 2);
 }
 
 TEST(ServedPorts, LeaveOutTheProxysOwn) {
   EXPECT_THAT(Served({{kProxyPort, kProxyPort}}), IsEmpty());
   const std::vector<uint16_t> around = Served({{kProxyPort, 65535}});
-  EXPECT_EQ(around.size(), kMostServedPorts);
+  EXPECT_EQ(around.size(), kMaxServedPorts);
   EXPECT_EQ(around.front(), kProxyPort + 1);
 }
 

@@ -170,7 +170,7 @@ TEST(YardPort, TellsOfASpawnerThatHangs) {
                       kLook)
                   .ok());
   // As long as it answers, however long nobody else asks it anything.
-  for (int look = 0; look < 2 * YardPort::kMostLooks; ++look) {
+  for (int look = 0; look < 2 * YardPort::kMaxLooks; ++look) {
     ends.ExpectQuestion();
     ends.Answer(1);
   }
@@ -190,26 +190,26 @@ TEST(YardPort, TellsOfASpawnerThatHangs) {
 
 void FailTheTest(const absl::Status& status) { ADD_FAILURE() << status; }
 
-TEST(TakeStock, NamesTheYardsThatAnswered) {
+TEST(CollectStock, NamesTheYardsThatAnswered) {
   Ends one, other;
   Sandbox sandbox;
   sandbox.Adopt("one", std::move(one.yard), false, 4);
   sandbox.Adopt("other", std::move(other.yard), true, 4);
   ASSERT_TRUE(sandbox.StartReader(FailTheTest).ok());
-  EXPECT_TRUE(sandbox.TakeStock(absl::ZeroDuration()).empty());
+  EXPECT_TRUE(sandbox.CollectStock(absl::ZeroDuration()).empty());
   one.ExpectQuestion();
   one.Answer(1);
   const absl::Time end = os::SteadyNow() + kPatience;
   std::vector<YardStock> stocks;
   while (stocks.empty() && os::SteadyNow() < end) {
-    stocks = sandbox.TakeStock(absl::Milliseconds(1));
+    stocks = sandbox.CollectStock(absl::Milliseconds(1));
   }
   ASSERT_EQ(stocks.size(), 1u);
   EXPECT_EQ(stocks[0].kind, "one");
   EXPECT_EQ(stocks[0].jails, 1u);
 }
 
-TEST(TakeStock, AsksAllYardsAtOnce) {
+TEST(CollectStock, AsksAllYardsAtOnce) {
   Ends one, other;
   Sandbox sandbox;
   sandbox.Adopt("one", std::move(one.yard), false, 4);
@@ -222,7 +222,7 @@ TEST(TakeStock, AsksAllYardsAtOnce) {
     one.ExpectQuestion();
     one.Answer(1);
   });
-  const std::vector<YardStock> stocks = sandbox.TakeStock(kPatience);
+  const std::vector<YardStock> stocks = sandbox.CollectStock(kPatience);
   spawners.join();
   ASSERT_EQ(stocks.size(), 2u);
   EXPECT_EQ(stocks[0].kind, "one");

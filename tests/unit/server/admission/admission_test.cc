@@ -27,8 +27,8 @@ TEST(Admission, HandsOutInOrderOfArrival) {
   const auto second = MakeRun(User(2));
   ASSERT_TRUE(admission.Enqueue(first).ok());
   ASSERT_TRUE(admission.Enqueue(second).ok());
-  const auto a = admission.Take();
-  const auto b = admission.Take();
+  const auto a = admission.Pop();
+  const auto b = admission.Pop();
   EXPECT_EQ(a->run, first);
   EXPECT_EQ(b->run, second);
   EXPECT_EQ(admission.snapshot().running, 2u);
@@ -79,10 +79,10 @@ TEST(Admission, ALargeRunAtTheHeadIsNotOvertaken) {
   const auto small = MakeRun(User(3), kMiB);
   ASSERT_TRUE(admission.Enqueue(large).ok());
   ASSERT_TRUE(admission.Enqueue(small).ok());
-  auto first = admission.Take();
+  auto first = admission.Pop();
   std::vector<std::shared_ptr<QueuedRun>> order;
   std::thread worker([&] {
-    auto next = admission.Take();  // has to wait: 60 + 60 MiB are over 100
+    auto next = admission.Pop();  // has to wait: 60 + 60 MiB are over 100
     order.push_back(next->run);
   });
   absl::SleepFor(absl::Milliseconds(20));
@@ -99,10 +99,10 @@ TEST(Admission, NeverMoreThanMaxRunning) {
   Admission admission(options);
   ASSERT_TRUE(admission.Enqueue(MakeRun(User(1))).ok());
   ASSERT_TRUE(admission.Enqueue(MakeRun(User(2))).ok());
-  auto first = admission.Take();
+  auto first = admission.Pop();
   std::atomic<bool> second{false};
   std::thread worker([&] {
-    auto next = admission.Take();
+    auto next = admission.Pop();
     second = true;
   });
   absl::SleepFor(absl::Milliseconds(20));
@@ -120,13 +120,13 @@ TEST(Admission, AllSlotsOfOneCallerAreNotAllThereAre) {
   Admission admission(options);
   ASSERT_TRUE(admission.Enqueue(MakeRun(User(1), 30 * kMiB)).ok());
   ASSERT_TRUE(admission.Enqueue(MakeRun(User(1), 30 * kMiB)).ok());
-  const auto first = admission.Take();
-  const auto second = admission.Take();
+  const auto first = admission.Pop();
+  const auto second = admission.Pop();
   ASSERT_TRUE(admission.Enqueue(MakeRun(User(1))).ok());
   const auto other = MakeRun(User(2));
   ASSERT_TRUE(admission.Enqueue(other).ok());
   // It came later, and this doesn't wait.
-  const auto taken = admission.Take();
+  const auto taken = admission.Pop();
   EXPECT_EQ(taken->run, other);
   EXPECT_EQ(admission.snapshot().running, 3u);
   EXPECT_EQ(admission.snapshot().queued, 1u);
@@ -162,7 +162,7 @@ TEST(Admission, OverdueRunsComeOutOfTheQueue) {
   const auto run = MakeRun(User(1));
   ASSERT_TRUE(admission.Enqueue(run).ok());
   const MonotonicTime start = Monotonic::now();
-  const auto overdue = admission.TakeOverdue();
+  const auto overdue = admission.PopOverdue();
   EXPECT_GE(Since(start), absl::Milliseconds(25));
   ASSERT_EQ(overdue.size(), 1u);
   EXPECT_EQ(overdue[0], run);
@@ -171,8 +171,8 @@ TEST(Admission, OverdueRunsComeOutOfTheQueue) {
 
 TEST(Admission, StopWakesWaitersAndHandsBackTheQueue) {
   Admission admission(Small());
-  std::thread taker([&] { EXPECT_FALSE(admission.Take().has_value()); });
-  std::thread clock([&] { EXPECT_TRUE(admission.TakeOverdue().empty()); });
+  std::thread taker([&] { EXPECT_FALSE(admission.Pop().has_value()); });
+  std::thread clock([&] { EXPECT_TRUE(admission.PopOverdue().empty()); });
   absl::SleepFor(absl::Milliseconds(10));
   admission.Stop();
   taker.join();
@@ -205,7 +205,7 @@ TEST(Admission, ManyThreadsKeepTheLedgerStraight) {
   std::vector<std::thread> workers;
   for (int i = 0; i < 4; ++i) {
     workers.emplace_back([&] {
-      while (auto admitted = admission.Take()) {
+      while (auto admitted = admission.Pop()) {
         EXPECT_LE(++inside, 4);
         ++taken;
         --inside;

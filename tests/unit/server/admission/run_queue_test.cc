@@ -22,11 +22,11 @@ using ::testing::Lt;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 RunQueueOptions Options(uint64_t slots, uint64_t reserve) {
-  return {.slots = {.most = slots, .reserve = reserve},
+  return {.slots = {.max = slots, .reserve = reserve},
           .memory_bytes = 1000 * kMiB,
           .memory_reserve_bytes = 125 * kMiB,
-          .waiting = {.most = 256, .reserve = 64, .most_per_caller = 128},
-          .waiting_bytes = {.most = 750, .reserve = 250}};
+          .waiting = {.max = 256, .reserve = 64, .max_per_caller = 128},
+          .waiting_bytes = {.max = 750, .reserve = 250}};
 }
 
 // A daemon's runs, without the daemon: each goes on for as long as it is said,
@@ -60,12 +60,12 @@ class Simulation {
       now_ = std::max(now_, events_.begin()->first);
       const std::function<void()> what = std::move(events_.begin()->second);
       events_.erase(events_.begin());
-      TakeOverdue();
+      PopOverdue();
       what();
       StartAll();
     }
     now_ = end;
-    TakeOverdue();
+    PopOverdue();
   }
 
   double now() const { return now_; }
@@ -101,8 +101,8 @@ class Simulation {
          });
     }
   }
-  void TakeOverdue() {
-    for (const auto& run : queue_.TakeOverdue(At(now_))) {
+  void PopOverdue() {
+    for (const auto& run : queue_.PopOverdue(At(now_))) {
       const Going& late = wanted_.at(run.get());
       ++timeouts_[late.caller];
       if (late.wanted.then) late.wanted.then();
@@ -324,7 +324,7 @@ TEST(RunQueue, WhoLeavesTakesAllThatWasCountedAlong) {
   EXPECT_TRUE(queue.Remove(runs[2].get()));
   EXPECT_FALSE(queue.Remove(runs[2].get()));
   EXPECT_EQ(queue.waiting_bytes().held_by("a"), 20u);
-  EXPECT_EQ(queue.TakeOverdue(MonotonicTime() + std::chrono::seconds(1)).size(),
+  EXPECT_EQ(queue.PopOverdue(MonotonicTime() + std::chrono::seconds(1)).size(),
             2u);
   ASSERT_TRUE(queue.next_overdue().has_value());
   EXPECT_EQ(*queue.next_overdue(), MonotonicTime() + std::chrono::seconds(3));

@@ -53,7 +53,7 @@ TEST(CallThreads, OneKeyNeverHoldsUpAnother) {
 TEST(CallThreads, WhatIsUrgentIsDoneWhenAllWait) {
   absl::Notification go;
   std::atomic<int> stuck{0};
-  CallThreads threads({.threads = 1, .most_threads = 3, .per_key = 2});
+  CallThreads threads({.threads = 1, .max_threads = 3, .per_key = 2});
   const absl::Cleanup let_go = [&go] { go.Notify(); };
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(threads
@@ -92,7 +92,7 @@ TEST(CallThreads, ManyKeysThatWaitHoldUpNoOther) {
 TEST(CallThreads, OneKeyDoesNotTakeAllRoom) {
   absl::Notification go;
   CallThreads threads({.threads = 1,
-                       .most_threads = 1,
+                       .max_threads = 1,
                        .max_waiting_bytes = 100,
                        .max_waiting_bytes_per_key = 50});
   ASSERT_TRUE(threads.Add(Own("a"), 1, [&] { go.WaitForNotification(); }).ok());
@@ -107,7 +107,7 @@ TEST(CallThreads, RefusesWhatIsTooMuch) {
   absl::Notification go;
   absl::Notification running;
   CallThreads threads({.threads = 1,
-                       .most_threads = 1,
+                       .max_threads = 1,
                        .per_key = 1,
                        .max_waiting = 4,
                        .max_waiting_per_key = 2,
@@ -148,7 +148,7 @@ TEST(CallThreads, OneCallersManyKeysHoldUpNoOther) {
   absl::Notification go;
   std::atomic<int> stuck{0};
   CallThreads threads({.threads = 1,
-                       .most_threads = 8,
+                       .max_threads = 8,
                        .per_key = 1,
                        .max_waiting = 40,
                        .max_waiting_bytes = 1000});

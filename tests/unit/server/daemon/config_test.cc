@@ -132,16 +132,17 @@ TEST_F(ConfigTest, BeyondEachBoundIsAReserveForOthers) {
     "memory_budget": "8GiB"}, "sessions": {"max": 200}})");
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_EQ(set->admission.reserve, 50u);
-  EXPECT_EQ(set->admission.most_running(), 150u);
+  EXPECT_EQ(set->admission.max_running_with_reserve(), 150u);
   EXPECT_EQ(set->admission.memory_reserve_bytes, uint64_t{1} << 30);
   EXPECT_EQ(set->sessions.reserve, 50u);
 
   const auto none = Load(R"({"admission": {"reserve": 0,
     "memory_reserve": 0}, "sessions": {"max": 0}})");
   ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_EQ(none->admission.most_running(), none->admission.max_running);
+  EXPECT_EQ(none->admission.max_running_with_reserve(),
+            none->admission.max_running);
   EXPECT_EQ(none->admission.memory_reserve_bytes, 0u);
-  EXPECT_EQ(none->sessions.most(), 0u);
+  EXPECT_EQ(none->sessions.max(), 0u);
   EXPECT_THAT(Error(R"({"admission": {"reserve": 1001}})"),
               HasSubstr("/admission/reserve"));
 }

@@ -22,7 +22,7 @@ TEST(DescriptorNeeds, OfTheDefaultFitIntoWhatServicesHave) {
   EXPECT_EQ(needs.commands, 1024u);
   EXPECT_EQ(needs.connections, 1024u);
   EXPECT_EQ(WhyTooFewDescriptors(config, needs), "");
-  EXPECT_THAT(TellDescriptorNeeds(needs), HasSubstr("may have 65536"));
+  EXPECT_THAT(DescribeDescriptorNeeds(needs), HasSubstr("may have 65536"));
 }
 
 TEST(DescriptorNeeds, SayHowManySessionsThereIsRoomFor) {

@@ -221,12 +221,12 @@ TEST(ConfigDoubts, AreSaidOfWhatIsHardlyMeant) {
   Config config;
   config.listen.unix_path = "/run/sandglass/sandglass.sock";
   config.admission.memory_budget_bytes = kGiB;
-  config.pool = {.floor = 4, .ceiling = 16, .most_idle = 64};
+  config.pool = {.floor = 4, .ceiling = 16, .max_idle = 64};
   config.socket_mode = 0660;
   config.metrics.listen = "127.0.0.1:9464";
   EXPECT_THAT(ConfigDoubts(config, 2 * kGiB), ::testing::IsEmpty());
   config.admission.memory_budget_bytes = 3 * kGiB;
-  config.pool = {.floor = 20, .ceiling = 16, .most_idle = 18};
+  config.pool = {.floor = 20, .ceiling = 16, .max_idle = 18};
   config.socket_mode = 0666;
   config.metrics.listen = "[::]:9464";
   EXPECT_THAT(

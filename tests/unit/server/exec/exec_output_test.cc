@@ -61,13 +61,13 @@ TEST_F(ExecOutputTest, HasATail) {
   ExecOutput output(1 << 20, kept_);
   EXPECT_EQ(output.Tail(10), "");
   Write(output, "first");
-  output.TellNext();
+  output.SealNextSequence();
   for (int i = 0; i < 4; ++i) Write(output, std::string(50'000, 'x'));
   Write(output, "the end");
   EXPECT_EQ(output.Tail(kMuch), ReadFrom(output, 0));
   const std::string tail = output.Tail(1000);
   EXPECT_GE(tail.size(), 1000u);
-  EXPECT_LE(tail.size(), 1000 + ExecOutput::kMostPieceBytes);
+  EXPECT_LE(tail.size(), 1000 + ExecOutput::kMaxPieceBytes);
   EXPECT_EQ(tail.substr(tail.size() - 8), "xthe end");
 }
 
@@ -81,7 +81,7 @@ TEST_F(ExecOutputTest, MergesWhatNobodyHasSeen) {
   EXPECT_EQ(output.Find(1)->data.size(), 1000u);
   EXPECT_EQ(output.Find(2)->data, "y");
   Write(output, "z");
-  EXPECT_EQ(output.TellNext(), 4u);
+  EXPECT_EQ(output.SealNextSequence(), 4u);
   Write(output, "z");
   EXPECT_EQ(output.next_sequence(), 5u);
 }
@@ -114,7 +114,7 @@ TEST_F(ExecOutputTest, KeepsWhatIsWanted) {
   int written = 0;
   while (!output.full()) {
     Write(output, std::string(4096, 'a'), Stream::kStdout, wanted);
-    (void)output.TellNext();
+    (void)output.SealNextSequence();
     ++written;
   }
   EXPECT_EQ(written, 3);
@@ -157,7 +157,7 @@ TEST_F(ExecOutputTest, OthersBytesCountToo) {
   ExecOutput first(1 << 20, session);
   for (int i = 0; i < 10; ++i) {
     Write(first, std::string(64 << 10, 'a'));
-    (void)first.TellNext();
+    (void)first.SealNextSequence();
   }
   EXPECT_LE(session.bytes(), 256 << 10);
   EXPECT_EQ(all_.bytes(), session.bytes());
@@ -167,7 +167,7 @@ TEST_F(ExecOutputTest, OthersBytesCountToo) {
     EXPECT_FALSE(second.full());
     for (int i = 0; i < 4; ++i) {
       Write(second, std::string(60 << 10, 'b'));
-      (void)second.TellNext();
+      (void)second.SealNextSequence();
     }
     EXPECT_EQ(second.kept_bytes(), 60u << 10);
   }
@@ -178,7 +178,7 @@ TEST_F(ExecOutputTest, ManyCrumbsAreBounded) {
   ExecOutput output(6 << 20, kept_);
   for (int i = 0; i < 100'000; ++i) {
     Write(output, "x");
-    (void)output.TellNext();
+    (void)output.SealNextSequence();
   }
   EXPECT_EQ(output.next_sequence(), 100'001u);
   EXPECT_LE(output.next_sequence() - output.first_sequence(), 16'384u);

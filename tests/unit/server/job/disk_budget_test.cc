@@ -13,20 +13,20 @@ TEST(DiskBudget, OneCallersLeaveRoomForOthers) {
   const auto all = std::make_shared<DiskBudget>(1000);
   const auto first = all->ShareOf("first");
   EXPECT_EQ(all->ShareOf("first"), first);
-  EXPECT_TRUE(first->Take(750));
-  EXPECT_FALSE(first->Take(1));
+  EXPECT_TRUE(first->Acquire(750));
+  EXPECT_FALSE(first->Acquire(1));
   EXPECT_TRUE(first->full());
   EXPECT_THAT(first->Describe(), HasSubstr("1000 bytes, and have taken 750, "
                                            "750 of them this caller's"));
   const auto second = all->ShareOf("second");
   EXPECT_FALSE(second->full());
-  EXPECT_FALSE(second->Take(251));
-  EXPECT_TRUE(second->Take(125));
-  EXPECT_FALSE(second->Take(1));
+  EXPECT_FALSE(second->Acquire(251));
+  EXPECT_TRUE(second->Acquire(125));
+  EXPECT_FALSE(second->Acquire(1));
   const auto third = all->ShareOf("third");
-  EXPECT_TRUE(third->Take(100));
-  first->Give(750);
-  EXPECT_TRUE(second->Take(500));
+  EXPECT_TRUE(third->Acquire(100));
+  first->Release(750);
+  EXPECT_TRUE(second->Acquire(500));
   EXPECT_EQ(all->used(), 725u);
   // What was there before counts, although it is too much.
   third->Force(900);

@@ -29,8 +29,7 @@ class LibraryChecksTest : public ::testing::Test {
     profile_.libraries =
         std::make_shared<const policy::LibraryPolicy>(std::move(policy));
   }
-  absl::StatusOr<std::optional<WantedLibraries>> Check(
-      const LibraryWish& wish) {
+  absl::StatusOr<std::optional<LibraryRequest>> Check(const LibraryWish& wish) {
     violations_.clear();
     return CheckLibraries(wish, &language_, &profile_, violations_);
   }

@@ -93,7 +93,7 @@ TEST(LimitWatch, OfSeveralReasonsTheFirstInOrderCounts) {
   const policy::Limits limits = SomeLimits();
   FakeMeter meter;
   meter.cpu = limits.cpu_time;
-  meter.uncharged.netlink_bytes = policy::kMostNetlinkBytes + 1;
+  meter.uncharged.netlink_bytes = policy::kMaxNetlinkBytes + 1;
   const Instant late = At(limits.wall_time);
   const uint64_t much = limits.output_total_bytes + 1;
   const auto reason = [&](Instant now, std::optional<KillReason> asked,
@@ -159,11 +159,11 @@ TEST(LimitWatch, SlowMeasurementsAreSeldom) {
   }
   EXPECT_EQ(meter.samples, 9);
   EXPECT_EQ(meter.uncharged_reads, 1);
-  meter.uncharged.lock_bytes = policy::kMostRecordLockBytes + 1;
+  meter.uncharged.lock_bytes = policy::kMaxRecordLockBytes + 1;
   const auto kill = watch.Look(At(absl::Hours(1)), meter, kNobody, 0);
   ASSERT_TRUE(kill.has_value());
   EXPECT_EQ(kill->reason, KillReason::kLocks);
-  EXPECT_EQ(kill->measured, policy::kMostRecordLockBytes + 1);
+  EXPECT_EQ(kill->measured, policy::kMaxRecordLockBytes + 1);
   EXPECT_EQ(kill->after, absl::Hours(1));
 }
 

@@ -96,7 +96,7 @@ TEST_F(OutputPumpTest, ReadsWhatIsThereAndClosesAtTheEnd) {
 
   pump.Drain();
   JobResult result;
-  pump.TakeResult(result);
+  pump.CollectResult(result);
   EXPECT_EQ(result.stdout_result.data, "one");
   EXPECT_EQ(result.stderr_result.data, "two!");
   EXPECT_EQ(result.facts.stdout_bytes, 3u);
@@ -129,7 +129,7 @@ TEST_F(OutputPumpTest, ObserverHearsNothingBeyondTheLimit) {
   EXPECT_EQ(listener_.out, "123");
   EXPECT_EQ(pump.written_bytes(), 7u);
   JobResult result;
-  pump.TakeResult(result);
+  pump.CollectResult(result);
   EXPECT_EQ(result.stdout_result.data, "12367");
 }
 
@@ -151,7 +151,7 @@ TEST_F(OutputPumpTest, ObserverAndAnswerSeeTheSame) {
 
   JobResult result;
   result.redactions = {{"employee-id", 2}};
-  pump.TakeResult(result);
+  pump.CollectResult(result);
   EXPECT_EQ(result.facts.stderr_bytes, 21u);
   EXPECT_EQ(result.stderr_result.data, listener_.err);
   EXPECT_EQ(result.stderr_result.total_bytes, listener_.err.size());
@@ -165,7 +165,7 @@ TEST_F(OutputPumpTest, NobodyNeedsToListen) {
   Write(program_out_, "EMP-123456");
   pump.Drain();
   JobResult result;
-  pump.TakeResult(result);
+  pump.CollectResult(result);
   EXPECT_EQ(result.stdout_result.data, "EM56");
   EXPECT_EQ(result.stdout_result.total_bytes, 10u);
   EXPECT_TRUE(result.stdout_result.truncated);
@@ -174,7 +174,7 @@ TEST_F(OutputPumpTest, NobodyNeedsToListen) {
 
 TEST_F(OutputPumpTest, TakesTheNoteOutOfStdout) {
   OutputPump pump = Begun();
-  pump.ExpectNote(EndNote("@end:"));
+  pump.ExpectNote(EndMarker("@end:"));
   Write(program_err_, "@end:3\n");
   Write(program_out_, "hello@en");
   pump.ReadWaiting();
@@ -199,7 +199,7 @@ TEST_F(OutputPumpTest, TakesTheNoteOutOfStdout) {
 
 TEST_F(OutputPumpTest, WhatOnlyLookedLikeANoteComesAtTheEnd) {
   OutputPump pump = Begun();
-  pump.ExpectNote(EndNote("@end:"));
+  pump.ExpectNote(EndMarker("@end:"));
   Write(program_out_, "you@en");
   pump.ReadWaiting();
   EXPECT_EQ(listener_.out, "you");

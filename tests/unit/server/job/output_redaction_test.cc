@@ -27,8 +27,8 @@ std::shared_ptr<const policy::Redactor> EmployeeIds() {
 
 TEST(OutputRedaction, WithoutARedactorItOnlyCounts) {
   OutputRedaction redaction(nullptr);
-  EXPECT_EQ(redaction.Take("EMP-123456"), "EMP-123456");
-  EXPECT_EQ(redaction.Take(""), "");
+  EXPECT_EQ(redaction.Feed("EMP-123456"), "EMP-123456");
+  EXPECT_EQ(redaction.Feed(""), "");
   EXPECT_EQ(redaction.Rest(), "");
   EXPECT_EQ(redaction.taken_bytes(), 10u);
   EXPECT_THAT(redaction.counts(), IsEmpty());
@@ -36,9 +36,9 @@ TEST(OutputRedaction, WithoutARedactorItOnlyCounts) {
 
 TEST(OutputRedaction, CountsWhatWasWrittenAndTellsTheRest) {
   OutputRedaction redaction(EmployeeIds());
-  EXPECT_EQ(redaction.Take("id EMP-1"), "id ");
-  EXPECT_EQ(redaction.Take("23456\n"), std::string(kMark) + "\n");
-  EXPECT_EQ(redaction.Take("EMP"), "");
+  EXPECT_EQ(redaction.Feed("id EMP-1"), "id ");
+  EXPECT_EQ(redaction.Feed("23456\n"), std::string(kMark) + "\n");
+  EXPECT_EQ(redaction.Feed("EMP"), "");
   EXPECT_EQ(redaction.taken_bytes(), 17u);
   EXPECT_EQ(redaction.Rest(), "EMP");
   EXPECT_EQ(redaction.Rest(), "");

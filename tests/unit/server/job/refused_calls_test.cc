@@ -90,14 +90,14 @@ TEST(CheckTraceable, AFilterHasToLetTheListenerOut) {
   }
 }
 
-TEST(DeniedCalls, WritesALineForEachRunAndASum) {
-  DeniedCalls denied;
+TEST(RefusedCallLog, WritesALineForEachRunAndASum) {
+  RefusedCallLog denied;
   RefusedCalls calls;
   calls.calls = {Call(SYS_unshare, 1, 3)};
   ::testing::internal::CaptureStderr();
-  denied.Note({"run-1", "python", "default"}, calls);
-  denied.Note({"run-2", "python", "default"}, calls);
-  denied.Note({"run-3", "cpp", "default"}, {});
+  denied.Record({"run-1", "python", "default"}, calls);
+  denied.Record({"run-2", "python", "default"}, calls);
+  denied.Record({"run-3", "cpp", "default"}, {});
   denied.LogSummary();
   const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, HasSubstr("syscalls_denied run_id=run-1 lang=python"));

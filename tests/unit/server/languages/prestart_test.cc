@@ -61,17 +61,17 @@ struct Told {
   std::optional<int> exit_code;
 };
 Told Listen(std::string_view output, size_t piece) {
-  EndNote note(sandbox::EndWord("5ec2e7"));
+  EndMarker note(sandbox::EndWord("5ec2e7"));
   Told told;
   for (size_t at = 0; at < output.size(); at += piece) {
-    told.output += note.Take(output.substr(at, piece));
+    told.output += note.Feed(output.substr(at, piece));
   }
   told.output += note.Rest();
   told.exit_code = note.exit_code();
   return told;
 }
 
-TEST(EndNote, IsTakenOutWhereverItIsAndHoweverItComes) {
+TEST(EndMarker, IsTakenOutWhereverItIsAndHoweverItComes) {
   const std::string word = sandbox::EndWord("5ec2e7");
   const std::string nul(1, '\0');
   const std::string big(100'000, 'x');
@@ -90,7 +90,7 @@ TEST(EndNote, IsTakenOutWhereverItIsAndHoweverItComes) {
   }
 }
 
-TEST(EndNote, WhatIsNotQuiteItIsOutput) {
+TEST(EndMarker, WhatIsNotQuiteItIsOutput) {
   const std::string word = sandbox::EndWord("5ec2e7");
   for (const std::string& text :
        {word, word + "1", word + "\n", word + "256\n", word + "1000\n",
@@ -105,25 +105,25 @@ TEST(EndNote, WhatIsNotQuiteItIsOutput) {
   }
 }
 
-TEST(EndNote, NothingIsKeptBackButItsBeginning) {
-  EndNote note(sandbox::EndWord("5ec2e7"));
-  EXPECT_EQ(note.Take("sandglass: over 5ec2e7"), "sandglass: over 5ec2e7");
-  EXPECT_EQ(note.Take(std::string_view("a\0", 2)), "a");
-  EXPECT_EQ(note.Take("b"), std::string_view("\0b", 2));
+TEST(EndMarker, NothingIsKeptBackButItsBeginning) {
+  EndMarker note(sandbox::EndWord("5ec2e7"));
+  EXPECT_EQ(note.Feed("sandglass: over 5ec2e7"), "sandglass: over 5ec2e7");
+  EXPECT_EQ(note.Feed(std::string_view("a\0", 2)), "a");
+  EXPECT_EQ(note.Feed("b"), std::string_view("\0b", 2));
   EXPECT_EQ(note.Rest(), "");
 }
 
-TEST(EndNote, OnlyTheFirstCounts) {
+TEST(EndMarker, OnlyTheFirstCounts) {
   const std::string word = sandbox::EndWord("5ec2e7");
   const Told told = Listen(word + "1\n" + word + "2\n", 1'000);
   EXPECT_EQ(told.output, word + "2\n");
   EXPECT_EQ(told.exit_code, 1);
 }
 
-TEST(EndNote, WithoutAWordAllIsOutput) {
-  EndNote note;
+TEST(EndMarker, WithoutAWordAllIsOutput) {
+  EndMarker note;
   const std::string text = std::string(1, '\0') + "sandglass: over  0\n";
-  EXPECT_EQ(note.Take(text), text);
+  EXPECT_EQ(note.Feed(text), text);
   EXPECT_EQ(note.exit_code(), std::nullopt);
 }
 

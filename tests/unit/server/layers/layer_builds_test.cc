@@ -215,7 +215,7 @@ TEST_F(LayerBuildsTest, BoundsProgress) {
   ASSERT_FALSE(lines.empty());
   EXPECT_EQ(lines.back(), "9999");
   for (const std::string& line : lines) {
-    EXPECT_LE(line.size(), LayerBuilds::kMostLine);
+    EXPECT_LE(line.size(), LayerBuilds::kMaxLine);
   }
 }
 

@@ -154,7 +154,7 @@ TEST_F(LayerWatchTest, HearsOfOneLayerAlone) {
 TEST_F(LayerWatchTest, GivesUpTheLayerThatWasAskedAboutTheLongestAgo) {
   Make("seven");
   Make("eight");
-  LayerWatch watch({.most_directories = 7});
+  LayerWatch watch({.max_directories = 7});
   Look(watch);
   Look(watch, "seven");
   EXPECT_TRUE(watch.IsUntouched("six"));
@@ -165,7 +165,7 @@ TEST_F(LayerWatchTest, GivesUpTheLayerThatWasAskedAboutTheLongestAgo) {
 }
 
 TEST_F(LayerWatchTest, CantHearOfMoreThanItMay) {
-  LayerWatch watch({.most_directories = 2});
+  LayerWatch watch({.max_directories = 2});
   EXPECT_EQ(watch.Begin("six", Directories("six")), 0);
   EXPECT_FALSE(watch.IsUntouched("six"));
 }

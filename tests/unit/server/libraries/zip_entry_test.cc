@@ -52,9 +52,9 @@ TEST_F(ZipEntry, ThatIsNotThereIsNotFound) {
 
 TEST_F(ZipEntry, IsBoundedWhateverTheArchiveSays) {
   Make("zeros", std::string(64 << 20, '\0'));
-  Make("much", std::string(kMostEntryBytes, 'x'));
+  Make("much", std::string(kMaxEntryBytes, 'x'));
   EXPECT_TRUE(absl::IsInvalidArgument(ReadZipEntry(path_, "zeros").status()));
-  EXPECT_EQ(ReadZipEntry(path_, "much")->size(), kMostEntryBytes);
+  EXPECT_EQ(ReadZipEntry(path_, "much")->size(), kMaxEntryBytes);
 }
 
 // However it is cut or changed: a text that is whole, or an error.

@@ -113,7 +113,7 @@ class PolicyReloadTest : public PolicyFiles, public PolicyReloadHooks {
   }
   void RecordRefusedPolicy(const absl::Status&) override {}
   void FollowPolicy(bool changed) override { ++(changed ? after_ : the_same_); }
-  void LookAfterHelpers() override {}
+  void WatchHelpers() override {}
   std::vector<std::string> TemplatesNow() {
     std::vector<std::string> names;
     const absl::StatusOr<PolicySet> now =

@@ -352,7 +352,7 @@ TEST_F(IsolationOfJails, SessionsOfAReplacedProfileMayBeTold) {
   EXPECT_TRUE(absl::IsFailedPrecondition(readiness.Get(ReadyWhen::kIsolation)));
   UseProfiles({"default"});
   policy.Set(std::make_shared<const PolicySet>(*std::move(policy_)));
-  watch.LookAgain();
+  watch.Recheck();
   EXPECT_TRUE(
       Eventually([&] { return readiness.Get(ReadyWhen::kIsolation).ok(); }));
   EXPECT_TRUE(watch.EscapedFrom(*net));

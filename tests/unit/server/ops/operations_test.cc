@@ -121,18 +121,18 @@ PoolKeyState StateOf(uint32_t idle, uint64_t filled, uint64_t failures) {
 
 TEST(PoolWatch, FailsWhileNoJailCanBeMade) {
   PoolWatch watch;
-  EXPECT_EQ(watch.Look({StateOf(0, 0, 0)}), absl::OkStatus());
-  EXPECT_THAT(std::string(watch.Look({StateOf(0, 0, 3)}).message()),
+  EXPECT_EQ(watch.Check({StateOf(0, 0, 0)}), absl::OkStatus());
+  EXPECT_THAT(std::string(watch.Check({StateOf(0, 0, 3)}).message()),
               HasSubstr("no jails can be made: for profile default"));
   // Nobody has tried since.
-  EXPECT_FALSE(watch.Look({StateOf(0, 0, 3)}).ok());
-  EXPECT_EQ(watch.Look({StateOf(1, 1, 3)}), absl::OkStatus());
+  EXPECT_FALSE(watch.Check({StateOf(0, 0, 3)}).ok());
+  EXPECT_EQ(watch.Check({StateOf(1, 1, 3)}), absl::OkStatus());
   // Another failure beside jails that wait is none.
-  EXPECT_EQ(watch.Look({StateOf(1, 1, 4)}), absl::OkStatus());
+  EXPECT_EQ(watch.Check({StateOf(1, 1, 4)}), absl::OkStatus());
   // Without an interpreter that waits runs start one.
   PoolKeyState python = StateOf(0, 0, 5);
   python.key.kind = "python-lean";
-  EXPECT_EQ(watch.Look({StateOf(1, 1, 4), python}), absl::OkStatus());
+  EXPECT_EQ(watch.Check({StateOf(1, 1, 4), python}), absl::OkStatus());
 }
 
 TEST(YardConditions, HoldsWhileAYardMakesWhatJailsAreMadeOf) {
@@ -186,63 +186,66 @@ v1::RunCodeResponse ResponseOf(const std::string& language,
   return response;
 }
 
-TEST(Tally, CountsByCallerAndLanguage) {
-  Tally tally(absl::UnixEpoch());
-  tally.NoteRun(User(1), ResponseOf("python", v1::OUTCOME_OK));
-  tally.NoteRun(User(1), ResponseOf("python", v1::OUTCOME_TIMEOUT));
-  tally.NoteRun(User(2), ResponseOf("bash", v1::OUTCOME_OK));
-  tally.NoteError(User(2), "bash", QueueFull(3, absl::Seconds(1)));
+TEST(UsageCounter, CountsByCallerAndLanguage) {
+  UsageCounter usage_counter(absl::UnixEpoch());
+  usage_counter.RecordRun(User(1), ResponseOf("python", v1::OUTCOME_OK));
+  usage_counter.RecordRun(User(1), ResponseOf("python", v1::OUTCOME_TIMEOUT));
+  usage_counter.RecordRun(User(2), ResponseOf("bash", v1::OUTCOME_OK));
+  usage_counter.RecordError(User(2), "bash", QueueFull(3, absl::Seconds(1)));
   const v1::GetUsageResponse all =
-      tally.Usage(std::nullopt, absl::FromUnixSeconds(60));
+      usage_counter.Usage(std::nullopt, absl::FromUnixSeconds(60));
   ASSERT_EQ(all.totals_size(), 2);
   EXPECT_EQ(all.totals(0).caller(), User(1).name);
   EXPECT_EQ(all.totals(0).runs(), 2u);
   EXPECT_EQ(FromProto(all.totals(0).cpu_time()), absl::Seconds(3));
   EXPECT_DOUBLE_EQ(all.totals(0).memory_byte_seconds(), 4000);
   EXPECT_EQ(all.totals(1).refused(), 1u);
-  EXPECT_EQ(tally.Usage(User(2).name, absl::Now()).totals_size(), 1);
-  ASSERT_THAT(tally.Errors(), SizeIs(1));
-  EXPECT_EQ(tally.Errors()[0].reason(), "QUEUE_FULL");
-  EXPECT_THAT(tally.Runs(), SizeIs(3));
+  EXPECT_EQ(usage_counter.Usage(User(2).name, absl::Now()).totals_size(), 1);
+  ASSERT_THAT(usage_counter.Errors(), SizeIs(1));
+  EXPECT_EQ(usage_counter.Errors()[0].reason(), "QUEUE_FULL");
+  EXPECT_THAT(usage_counter.Runs(), SizeIs(3));
 }
 
-TEST(Tally, WhatWasNotLetRunIsNoRunAndCompilersCount) {
-  Tally tally(absl::UnixEpoch());
-  tally.NoteRun(User(1), ResponseOf("cpp", v1::OUTCOME_DENIED));
+TEST(UsageCounter, WhatWasNotLetRunIsNoRunAndCompilersCount) {
+  UsageCounter usage_counter(absl::UnixEpoch());
+  usage_counter.RecordRun(User(1), ResponseOf("cpp", v1::OUTCOME_DENIED));
   v1::RunCodeResponse failed;
   failed.set_language("cpp");
   failed.set_outcome(v1::OUTCOME_COMPILE_ERROR);
   failed.mutable_evidence()->set_phase(v1::PHASE_COMPILE);
   *failed.mutable_compile()->mutable_usage() =
       ResponseOf("cpp", v1::OUTCOME_OK).usage();
-  tally.NoteRun(User(1), failed);
-  const v1::GetUsageResponse usage = tally.Usage(std::nullopt, absl::Now());
+  usage_counter.RecordRun(User(1), failed);
+  const v1::GetUsageResponse usage =
+      usage_counter.Usage(std::nullopt, absl::Now());
   ASSERT_EQ(usage.totals_size(), 1);
   EXPECT_EQ(usage.totals(0).runs(), 1u);
   EXPECT_EQ(usage.totals(0).refused(), 1u);
   EXPECT_EQ(FromProto(usage.totals(0).cpu_time()), absl::Seconds(3));
 }
 
-TEST(Tally, CallersBeyondTheMostAreCountedTogether) {
-  Tally tally(absl::UnixEpoch());
-  for (uid_t uid = 1; uid <= Tally::kMostCallers + 5; ++uid) {
-    tally.NoteRun(User(uid), ResponseOf("bash", v1::OUTCOME_OK));
+TEST(UsageCounter, CallersBeyondTheMostAreCountedTogether) {
+  UsageCounter usage_counter(absl::UnixEpoch());
+  for (uid_t uid = 1; uid <= UsageCounter::kMaxCallers + 5; ++uid) {
+    usage_counter.RecordRun(User(uid), ResponseOf("bash", v1::OUTCOME_OK));
   }
-  const v1::GetUsageResponse usage = tally.Usage(Tally::kOthers, absl::Now());
+  const v1::GetUsageResponse usage =
+      usage_counter.Usage(UsageCounter::kOthers, absl::Now());
   EXPECT_TRUE(usage.others());
   ASSERT_EQ(usage.totals_size(), 1);
   EXPECT_EQ(usage.totals(0).runs(), 5u);
   // One that was there before still has its own.
-  tally.NoteRun(User(1), ResponseOf("bash", v1::OUTCOME_OK));
-  EXPECT_EQ(tally.Usage(User(1).name, absl::Now()).totals(0).runs(), 2u);
+  usage_counter.RecordRun(User(1), ResponseOf("bash", v1::OUTCOME_OK));
+  EXPECT_EQ(usage_counter.Usage(User(1).name, absl::Now()).totals(0).runs(),
+            2u);
 }
 
 TEST(Metrics, TellOfRunsInPrometheussOwnForm) {
   Metrics metrics;
-  metrics.NoteRun(ResponseOf("python", v1::OUTCOME_OK));
-  metrics.NoteRun(ResponseOf("python", v1::OUTCOME_MEMORY_LIMIT));
-  metrics.NoteCall("/sandglass.v1.SandboxService/RunCode", 8,
-                   absl::Milliseconds(3));
+  metrics.RecordRun(ResponseOf("python", v1::OUTCOME_OK));
+  metrics.RecordRun(ResponseOf("python", v1::OUTCOME_MEMORY_LIMIT));
+  metrics.RecordCall("/sandglass.v1.SandboxService/RunCode", 8,
+                     absl::Milliseconds(3));
   Metrics::State state;
   state.status.set_version("1.2.3");
   state.status.set_ready(true);
@@ -272,7 +275,7 @@ TEST(Metrics, TellOfRefusedCallsByNamesThatProgramsCanNotMakeUp) {
   constexpr uint32_t kX86_64 = 0xc000003e;
   constexpr uint32_t kI386 = 0x40000003;
   Metrics metrics;
-  metrics.NoteDenied(
+  metrics.RecordRefusedCalls(
       "python",
       {.calls = {{.architecture = kX86_64, .number = 272, .count = 2},
                  {.architecture = kX86_64, .number = 9999, .count = 4},
@@ -315,7 +318,7 @@ TEST(MetricsConfig, TakesNumericAddressesOnly) {
 }
 
 TEST(ProcessState, SeesThisProcess) {
-  const ProcessState state = LookAtOwnProcess();
+  const ProcessState state = ReadOwnProcessState();
   EXPECT_GT(state.resident_bytes, 1u << 20);
   EXPECT_GE(state.threads, 1u);
   EXPECT_GE(state.open_fds, 3u);

@@ -20,7 +20,7 @@ class FillPatienceTest : public ::testing::Test {
     return sandbox::IsZygoteStarting(judged);
   }
 
-  FillPatience patience_{absl::Seconds(10)};
+  FillGrace patience_{absl::Seconds(10)};
   const MonotonicTime start_ = Monotonic::now();
   const absl::Status starting_ = sandbox::ZygoteStarting();
 };

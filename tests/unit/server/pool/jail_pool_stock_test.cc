@@ -21,7 +21,7 @@ TEST(JailPoolStock, LearnsAKeyFromItsUseAndForgetsIt) {
   Jails jails;
   JailPool pool(options, jails.fill(), jails.healthy());
   pool.Start();
-  EXPECT_EQ(pool.Take(Key("python-lean")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("python-lean")), nullptr);
   ASSERT_TRUE(Eventually([&] { return jails.made() >= 4; }));
   EXPECT_TRUE(Eventually([&] { return pool.State().size() == 1; }));
   EXPECT_TRUE(Eventually([&] { return jails.dropped() >= 2; }));
@@ -37,13 +37,13 @@ TEST(JailPoolStock, GrowsWithABurstAndShrinksToTheFloor) {
   StartSlowly(pool, jails, 2);
   // Nothing is made meanwhile, so the burst is one.
   jails.Block(true);
-  for (int i = 0; i < 6; ++i) pool.Take(Key("exec"));
+  for (int i = 0; i < 6; ++i) pool.Acquire(Key("exec"));
   EXPECT_EQ(StateOf(pool, Key("exec")).misses, 4u);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 6u);
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 6));
   jails.Block(true);
-  for (int i = 0; i < 6; ++i) EXPECT_NE(pool.Take(Key("exec")), nullptr);
+  for (int i = 0; i < 6; ++i) EXPECT_NE(pool.Acquire(Key("exec")), nullptr);
   jails.Block(false);
   EXPECT_EQ(StateOf(pool, Key("exec")).misses, 4u);
   EXPECT_TRUE(Eventually([&] {
@@ -62,13 +62,13 @@ TEST(JailPoolStock, AMissOfAStockThatWasFullDoublesIt) {
   jails.Block(true);
   // Slower than a burst, faster than the fillers.
   for (int i = 0; i < 3; ++i) {
-    pool.Take(Key("exec"));
+    pool.Acquire(Key("exec"));
     absl::SleepFor(absl::Milliseconds(150));
   }
   EXPECT_EQ(StateOf(pool, Key("exec")).misses, 1u);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 4u);
   // Further misses say only that there was no time to fill.
-  EXPECT_EQ(pool.Take(Key("exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 4u);
   jails.Block(false);
 }
@@ -82,14 +82,14 @@ TEST(JailPoolStock, TheNewestIsTakenAndTheOldestGoWhenThereAreTooMany) {
   JailPool pool(options, jails.fill(), jails.healthy());
   StartSlowly(pool, jails, 1);
   jails.Block(true);
-  for (int i = 0; i < 4; ++i) pool.Take(Key("exec"));
+  for (int i = 0; i < 4; ++i) pool.Acquire(Key("exec"));
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
-  const auto newest = pool.Take(Key("exec"));
+  const auto newest = pool.Acquire(Key("exec"));
   ASSERT_NE(newest, nullptr);
   EXPECT_EQ(newest->id(), 5u);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 1));
-  const auto left = pool.Take(Key("exec"));
+  const auto left = pool.Acquire(Key("exec"));
   ASSERT_NE(left, nullptr);
   EXPECT_GE(left->id(), 4u);  // the second and the third were older
 }
@@ -100,7 +100,7 @@ TEST(JailPoolStock, WithoutAFloorItIsOff) {
   Jails jails;
   JailPool pool(options, jails.fill(), jails.healthy());
   pool.Start();
-  EXPECT_EQ(pool.Take(Key("exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
   EXPECT_TRUE(pool.State().empty());
   const auto made = pool.Fill(Key("exec"));
   ASSERT_TRUE(made.ok());
@@ -118,7 +118,7 @@ TEST(JailPoolStock, ABudgetBelowTheFloorsIsFilledAndNoMore) {
   ::testing::internal::CaptureStderr();
   pool.Start();
   EXPECT_TRUE(Eventually([&] { return jails.made() == 5; }));
-  EXPECT_EQ(pool.Take(Key("other")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("other")), nullptr);
   absl::SleepFor(absl::Milliseconds(50));
   EXPECT_EQ(jails.made(), 5u);
   EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 3));
@@ -140,11 +140,11 @@ TEST(JailPoolStock, AKeyGetsRoomOnlyWhenAnotherHasLeftIt) {
   StartSlowly(pool, jails, 1);
   jails.Block(true);
   std::vector<std::unique_ptr<Jail>> taken(4);
-  for (std::unique_ptr<Jail>& jail : taken) jail = pool.Take(Key("exec"));
+  for (std::unique_ptr<Jail>& jail : taken) jail = pool.Acquire(Key("exec"));
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
   const uint64_t handed = StateOf(pool, Key("exec")).hits;
-  EXPECT_EQ(pool.Take(Key("python-lean")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("python-lean")), nullptr);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 3u);
   EXPECT_TRUE(Eventually([&] {
     const uint64_t made = jails.made();  // first: what is dropped only grows
@@ -166,7 +166,7 @@ TEST(JailPoolStock, KeysUsedByTurnsDoNotDriveEachOtherOut) {
   std::vector<std::unique_ptr<Jail>> taken;
   for (int i = 0; i < 50; ++i) {
     for (const char* kind : {"a", "b"}) {
-      taken.push_back(pool.Take(Key(kind)));
+      taken.push_back(pool.Acquire(Key(kind)));
       absl::SleepFor(absl::Milliseconds(4));
     }
   }
@@ -176,7 +176,7 @@ TEST(JailPoolStock, KeysUsedByTurnsDoNotDriveEachOtherOut) {
 
 TEST(JailPoolStock, MostIdleHoldsForAllKeysTogether) {
   PoolOptions options = Options();
-  options.most_idle = 3;
+  options.max_idle = 3;
   options.always = {Key("a"), Key("b"), Key("c")};
   Jails jails;
   JailPool pool(options, jails.fill(), jails.healthy());
@@ -190,20 +190,20 @@ TEST(JailPoolStock, ACallerWhoVariesLimitsFillsNoMoreThanABoundedStock) {
   Jails jails;
   JailPool pool(Options(), jails.fill(), jails.healthy());
   pool.Start();
-  for (uint64_t i = 0; i < 3 * JailPool::kMostLearnt; ++i) {
-    EXPECT_EQ(pool.Take(Key("exec", (100 + i) * kMiB)), nullptr);
-    EXPECT_LE(pool.State().size(), JailPool::kMostLearnt + 1);
+  for (uint64_t i = 0; i < 3 * JailPool::kMaxLearnt; ++i) {
+    EXPECT_EQ(pool.Acquire(Key("exec", (100 + i) * kMiB)), nullptr);
+    EXPECT_LE(pool.State().size(), JailPool::kMaxLearnt + 1);
     absl::SleepFor(absl::Milliseconds(5));  // so that some are made
   }
   // The last ones are those that are kept, and what is always kept.
-  EXPECT_EQ(pool.State().size(), JailPool::kMostLearnt + 1);
+  EXPECT_EQ(pool.State().size(), JailPool::kMaxLearnt + 1);
   EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 2));
-  for (uint64_t i = 2 * JailPool::kMostLearnt; i < 3 * JailPool::kMostLearnt;
+  for (uint64_t i = 2 * JailPool::kMaxLearnt; i < 3 * JailPool::kMaxLearnt;
        ++i) {
     EXPECT_TRUE(BecomesIdle(pool, Key("exec", (100 + i) * kMiB), 2));
   }
   EXPECT_TRUE(Eventually([&] {
-    return jails.made() - jails.dropped() == 2 * (JailPool::kMostLearnt + 1);
+    return jails.made() - jails.dropped() == 2 * (JailPool::kMaxLearnt + 1);
   }));
 }
 
@@ -227,8 +227,8 @@ TEST(JailPoolStock, AKeyMayBeKeptFromItsFirstUseOn) {
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
   EXPECT_EQ(StateOf(pool, Key("java")).idle, 0u);
-  EXPECT_EQ(pool.Take(Key("java")), nullptr);
-  EXPECT_EQ(pool.Take(Key("java", kMiB)), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("java")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("java", kMiB)), nullptr);
   EXPECT_TRUE(BecomesIdle(pool, Key("java"), 2));
   EXPECT_TRUE(
       Eventually([&] { return pool.State().size() == 2; }));  // not the other
@@ -243,13 +243,13 @@ TEST(JailPoolStock, OneSlowKindIsFilledAtATimeAndOthersGoOn) {
   options.always = {Key("node"), Key("java")};
   absl::Notification go;
   std::atomic<int> slow_now = 0;
-  std::atomic<int> most = 0;
+  std::atomic<int> max = 0;
   Jails jails;
   JailPool pool(
       options,
       [&](const JailKey& key, sandbox::FillFor) {
         if (key.kind != "exec") {
-          most = std::max<int>(most, ++slow_now);
+          max = std::max<int>(max, ++slow_now);
           go.WaitForNotification();
           --slow_now;
         }
@@ -260,11 +260,11 @@ TEST(JailPoolStock, OneSlowKindIsFilledAtATimeAndOthersGoOn) {
   ASSERT_TRUE(Eventually([&] { return slow_now == 1; }));
   pool.Keep(Key("exec"));
   EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 1));
-  EXPECT_EQ(most, 1);
+  EXPECT_EQ(max, 1);
   go.Notify();
   EXPECT_TRUE(BecomesIdle(pool, Key("node"), 1));
   EXPECT_TRUE(BecomesIdle(pool, Key("java"), 1));
-  EXPECT_EQ(most, 1);
+  EXPECT_EQ(max, 1);
 }
 
 TEST(JailPoolStock, OfSlowKindsThoseThatAreAlwaysKeptComeFirst) {
@@ -286,8 +286,8 @@ TEST(JailPoolStock, OfSlowKindsThoseThatAreAlwaysKeptComeFirst) {
       },
       jails.healthy());
   // Used last, and as empty.
-  EXPECT_EQ(pool.Take(Key("node", kMiB)), nullptr);
-  EXPECT_EQ(pool.Take(Key("java", kMiB)), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("node", kMiB)), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("java", kMiB)), nullptr);
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("node", kMiB), 2));
   ASSERT_TRUE(BecomesIdle(pool, Key("java", kMiB), 2));
@@ -310,7 +310,7 @@ TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {
   pool.Start();
   // The pool counts from within Take, which may return late.
   const MonotonicTime taken = Monotonic::now();
-  EXPECT_EQ(pool.Take(Key("node")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("node")), nullptr);
   ASSERT_TRUE(BecomesIdle(pool, Key("node"), 1));
   EXPECT_GE(Since(taken), absl::Milliseconds(199));
 }
@@ -329,7 +329,7 @@ TEST(JailPoolStock, AnotherPolicyHasJailsOfItsOwn) {
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Under("old@1", "exec"), options.floor));
   ASSERT_TRUE(BecomesIdle(pool, Under("same@1", "exec"), options.floor));
-  EXPECT_EQ(pool.Take(Under("old@1", "node")), nullptr);
+  EXPECT_EQ(pool.Acquire(Under("old@1", "node")), nullptr);
   ASSERT_TRUE(BecomesIdle(pool, Under("old@1", "node"), options.floor));
 
   pool.Renew({Under("new@2", "exec"), Under("same@1", "exec")}, {},
@@ -342,7 +342,7 @@ TEST(JailPoolStock, AnotherPolicyHasJailsOfItsOwn) {
     EXPECT_NE(state.key.profile, "old@1") << state.key.kind;
   }
   // A run that was on its way learns it once more.
-  EXPECT_EQ(pool.Take(Under("old@1", "exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Under("old@1", "exec")), nullptr);
 }
 
 }  // namespace

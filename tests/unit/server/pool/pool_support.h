@@ -115,7 +115,7 @@ inline PoolOptions Options() {
   return {
       .floor = 2,
       .ceiling = 8,
-      .most_idle = 64,
+      .max_idle = 64,
       .memory_budget_bytes = 1000 * kMiB,
       .kinds =
           [](const std::string&) { return KindOptions{.idle_bytes = kMiB}; },

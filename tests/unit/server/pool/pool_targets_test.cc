@@ -14,7 +14,7 @@ constexpr absl::Duration kWindow = absl::Milliseconds(100);
 PoolOptions Options() {
   return {.floor = 2,
           .ceiling = 8,
-          .most_idle = 20,
+          .max_idle = 20,
           .memory_budget_bytes = 100 * kMiB,
           .idle_age = absl::Seconds(60)};
 }
@@ -64,7 +64,7 @@ TEST(TargetFor, FollowsThePeakWithinItsBounds) {
   PoolOptions options = Options();
   EXPECT_EQ(TargetFor(Used(5), options), 5u);
   EXPECT_EQ(TargetFor(Used(50), options), 8u);
-  options.most_idle = 3;
+  options.max_idle = 3;
   EXPECT_EQ(TargetFor(Used(50), options), 3u);
   options.memory_budget_bytes = 2 * kMiB + 1;
   EXPECT_EQ(TargetFor(Used(50), options), 2u);
@@ -94,10 +94,10 @@ TEST(ShareTargets, WithRoomEachHasItsOwn) {
 
 TEST(ShareTargets, KeysThatAreAlwaysKeptComeFirst) {
   PoolOptions options = Options();
-  options.most_idle = 5;
+  options.max_idle = 5;
   EXPECT_THAT(ShareTargets({Used(8), Always(), Always()}, options),
               ElementsAre(1, 2, 2));
-  options.most_idle = 3;
+  options.max_idle = 3;
   EXPECT_THAT(ShareTargets({Used(8), Always(), Always()}, options),
               ElementsAre(0, 2, 1));
 }
@@ -152,56 +152,56 @@ TEST(ShareTargets, AJailThatIsTooLargeLeavesTheRestToSmallerOnes) {
               ElementsAre(1, 2));
 }
 
-TEST(TakeMeter, CountsTakesWithinAWindow) {
-  TakeMeter meter(absl::Seconds(60), 16);
+TEST(DemandMeter, CountsTakesWithinAWindow) {
+  DemandMeter meter(absl::Seconds(60), 16);
   EXPECT_EQ(meter.Peak(At(absl::ZeroDuration())), 0u);
   for (int i = 0; i < 5; ++i) {
-    meter.Note(At(absl::Milliseconds(10) * i), kWindow);
+    meter.Record(At(absl::Milliseconds(10) * i), kWindow);
   }
   EXPECT_EQ(meter.Peak(At(absl::Milliseconds(50))), 5u);
   // One at a time is no burst.
-  for (int i = 1; i < 10; ++i) meter.Note(At(absl::Seconds(i)), kWindow);
+  for (int i = 1; i < 10; ++i) meter.Record(At(absl::Seconds(i)), kWindow);
   EXPECT_EQ(meter.Peak(At(absl::Seconds(10))), 5u);
 }
 
-TEST(TakeMeter, AWiderWindowSeesMore) {
-  TakeMeter narrow(absl::Seconds(60), 16);
-  TakeMeter wide(absl::Seconds(60), 16);
+TEST(DemandMeter, AWiderWindowSeesMore) {
+  DemandMeter narrow(absl::Seconds(60), 16);
+  DemandMeter wide(absl::Seconds(60), 16);
   for (int i = 0; i < 8; ++i) {
-    narrow.Note(At(absl::Milliseconds(90) * i), absl::Milliseconds(100));
-    wide.Note(At(absl::Milliseconds(90) * i), absl::Seconds(1));
+    narrow.Record(At(absl::Milliseconds(90) * i), absl::Milliseconds(100));
+    wide.Record(At(absl::Milliseconds(90) * i), absl::Seconds(1));
   }
   EXPECT_EQ(narrow.Peak(At(absl::Seconds(1))), 2u);
   EXPECT_EQ(wide.Peak(At(absl::Seconds(1))), 8u);
 }
 
-TEST(TakeMeter, NeverAboveItsMost) {
-  TakeMeter meter(absl::Seconds(60), 4);
-  for (int i = 0; i < 100; ++i) meter.Note(At(absl::ZeroDuration()), kWindow);
+TEST(DemandMeter, NeverAboveItsMost) {
+  DemandMeter meter(absl::Seconds(60), 4);
+  for (int i = 0; i < 100; ++i) meter.Record(At(absl::ZeroDuration()), kWindow);
   EXPECT_EQ(meter.Peak(At(absl::ZeroDuration())), 4u);
   meter.Raise(At(absl::ZeroDuration()), 50);
   EXPECT_EQ(meter.Peak(At(absl::ZeroDuration())), 4u);
 }
 
-TEST(TakeMeter, ForgetsAPeakAfterHalfToAllOfItsMemory) {
-  TakeMeter meter(absl::Seconds(60), 16);
+TEST(DemandMeter, ForgetsAPeakAfterHalfToAllOfItsMemory) {
+  DemandMeter meter(absl::Seconds(60), 16);
   meter.Raise(At(absl::ZeroDuration()), 9);
   EXPECT_EQ(meter.Peak(At(absl::Seconds(29))), 9u);
   EXPECT_EQ(meter.Peak(At(absl::Seconds(60))), 0u);
   // So it does while single takes go on.
-  TakeMeter busy(absl::Seconds(60), 16);
+  DemandMeter busy(absl::Seconds(60), 16);
   busy.Raise(At(absl::ZeroDuration()), 9);
   for (int i = 1; i <= 60; ++i) {
-    busy.Note(At(absl::Seconds(i)), kWindow);
+    busy.Record(At(absl::Seconds(i)), kWindow);
     EXPECT_TRUE(i >= 30 || busy.Peak(At(absl::Seconds(i))) == 9u) << i;
   }
   EXPECT_EQ(busy.Peak(At(absl::Seconds(60))), 1u);
 }
 
-TEST(TakeMeter, AnEndlessMemoryDoesNotOverflow) {
-  TakeMeter meter(absl::InfiniteDuration(), 16);
-  meter.Note(At(absl::ZeroDuration()), kWindow);
-  meter.Note(At(absl::Hours(1)), kWindow);
+TEST(DemandMeter, AnEndlessMemoryDoesNotOverflow) {
+  DemandMeter meter(absl::InfiniteDuration(), 16);
+  meter.Record(At(absl::ZeroDuration()), kWindow);
+  meter.Record(At(absl::Hours(1)), kWindow);
   EXPECT_EQ(meter.Peak(At(absl::Hours(2))), 1u);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint64_t kMost = uint64_t{1} << 20;
+constexpr uint64_t kMax = uint64_t{1} << 20;
 
 grpc::ByteBuffer Bytes(size_t size) {
   const grpc::Slice slice(std::string(size, 'x'));
@@ -21,24 +21,24 @@ grpc::ByteBuffer Bytes(size_t size) {
 }
 
 TEST(AnswerRoom, ACallerWithItsShareIsToldAndOthersHaveTheirs) {
-  AnswerRoom room(kMost);
-  EXPECT_TRUE(room.Take("uid:1", kMost / 4 * 3, "").ok());
-  const absl::Status full = room.Take("uid:1", 5000, "ask again");
+  AnswerRoom room(kMax);
+  EXPECT_TRUE(room.Acquire("uid:1", kMax / 4 * 3, "").ok());
+  const absl::Status full = room.Acquire("uid:1", 5000, "ask again");
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(ErrorReason(full), "ANSWER_BYTES_FULL");
   EXPECT_THAT(std::string(full.message()),
               HasSubstr("an answer of 5000 bytes beside 786432 bytes of "
                         "answers that uid:1 did not read yet; ask again"));
-  EXPECT_TRUE(room.Take("uid:2", kMost / 8, "").ok());
-  EXPECT_THAT(std::string(room.Take("uid:3", kMost / 4, "").message()),
+  EXPECT_TRUE(room.Acquire("uid:2", kMax / 8, "").ok());
+  EXPECT_THAT(std::string(room.Acquire("uid:3", kMax / 4, "").message()),
               HasSubstr("that all callers did not read"));
-  room.Give("uid:1", kMost / 4 * 3);
-  EXPECT_TRUE(room.Take("uid:1", 5000, "").ok());
-  EXPECT_EQ(room.held(), kMost / 8 + 5000);
+  room.Release("uid:1", kMax / 4 * 3);
+  EXPECT_TRUE(room.Acquire("uid:1", 5000, "").ok());
+  EXPECT_EQ(room.held(), kMax / 8 + 5000);
 }
 
 TEST(HeldAnswer, IsHeldUntilItsCallIsOver) {
-  AnswerRoom room(kMost);
+  AnswerRoom room(kMax);
   grpc::ByteBuffer response;
   {
     HeldAnswer held(room);
@@ -48,7 +48,7 @@ TEST(HeldAnswer, IsHeldUntilItsCallIsOver) {
     // The next one of a stream is in its place.
     EXPECT_TRUE(held.Put("uid:1", Bytes(60000), &response).ok());
     EXPECT_EQ(room.held(), 60000u);
-    held.Give();
+    held.Release();
     EXPECT_EQ(room.held(), 0u);
     EXPECT_TRUE(held.Put("uid:1", Bytes(70000), &response).ok());
   }
@@ -56,8 +56,8 @@ TEST(HeldAnswer, IsHeldUntilItsCallIsOver) {
 }
 
 TEST(HeldAnswer, OnesThatFindNoRoomAreNotSentAndShortOnesAlwaysAre) {
-  AnswerRoom room(kMost);
-  ASSERT_TRUE(room.Take("uid:1", kMost / 4 * 3, "").ok());
+  AnswerRoom room(kMax);
+  ASSERT_TRUE(room.Acquire("uid:1", kMax / 4 * 3, "").ok());
   grpc::ByteBuffer response;
   HeldAnswer held(room);
   const absl::Status full = held.Put("uid:1", Bytes(4097), &response);
@@ -66,7 +66,7 @@ TEST(HeldAnswer, OnesThatFindNoRoomAreNotSentAndShortOnesAlwaysAre) {
   EXPECT_FALSE(response.Valid());
   EXPECT_TRUE(held.Put("uid:1", Bytes(4096), &response).ok());
   EXPECT_EQ(response.Length(), 4096u);
-  EXPECT_EQ(room.held(), kMost / 4 * 3);
+  EXPECT_EQ(room.held(), kMax / 4 * 3);
   // An error of the method's own is told as it is.
   EXPECT_EQ(held.Put("uid:1", absl::NotFoundError("gone"), &response),
             absl::NotFoundError("gone"));

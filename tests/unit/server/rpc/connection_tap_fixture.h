@@ -21,7 +21,7 @@
 namespace sandglass::server::tap_fixture {
 
 inline constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-inline constexpr uint32_t kMost = 20000;
+inline constexpr uint32_t kMax = 20000;
 
 inline std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
                          std::string_view payload) {
@@ -154,8 +154,8 @@ inline std::string DataOf(std::string bytes, uint32_t stream) {
 
 class ConnectionTapTest : public ::testing::Test {
  protected:
-  RequestRoom room_{4 * uint64_t{kMost}};
-  ConnectionTap tap_{room_, "uid:1", kMost};
+  RequestRoom room_{4 * uint64_t{kMax}};
+  ConnectionTap tap_{room_, "uid:1", kMax};
 };
 
 }  // namespace sandglass::server::tap_fixture

@@ -66,7 +66,7 @@ TEST_F(ConnectionTapTest, WhoHasUsedItsShareIsRefusedAndOthersAreNot) {
         Receive(tap,
                 (stream == 1 ? std::string(kPreface) : "") + Headers(stream) +
                     Frame(Http2Frame::kData, 0, stream,
-                          Prefix(kMost) + std::string(100, 'x')),
+                          Prefix(kMax) + std::string(100, 'x')),
                 1 << 20, {8192})
             .bytes;
     return seen.find(Prefix(RefusedMessage::kBytes)) == std::string::npos;
@@ -75,9 +75,9 @@ TEST_F(ConnectionTapTest, WhoHasUsedItsShareIsRefusedAndOthersAreNot) {
   EXPECT_TRUE(begin(tap_, 1));
   EXPECT_TRUE(begin(tap_, 3));
   EXPECT_FALSE(begin(tap_, 5));
-  ConnectionTap same(room_, "uid:1", kMost);
+  ConnectionTap same(room_, "uid:1", kMax);
   EXPECT_FALSE(begin(same, 1));
-  ConnectionTap other(room_, "uid:2", kMost);
+  ConnectionTap other(room_, "uid:2", kMax);
   EXPECT_TRUE(begin(other, 1));
   tap_.Close();
   EXPECT_TRUE(begin(same, 3));
@@ -130,15 +130,15 @@ TEST_F(ConnectionTapTest, ACallWithOneShortMessageTakesNoRoom) {
   }
   // Whole, and byte by byte.
   for (const size_t piece : {1 << 20, 1}) {
-    ConnectionTap tap(room_, "uid:1", kMost);
+    ConnectionTap tap(room_, "uid:1", kMax);
     const Seen seen = Receive(tap, calls, piece, {8192});
     EXPECT_TRUE(seen.bytes == calls);
     EXPECT_EQ(tap.state().open_calls, 50u);
   }
   EXPECT_EQ(room_.total(), 0u);
   // Nor is one refused where none is left.
-  ASSERT_TRUE(room_.Take("uid:1", 2 * kMost));
-  ConnectionTap tap(room_, "uid:1", kMost);
+  ASSERT_TRUE(room_.Acquire("uid:1", 2 * kMax));
+  ConnectionTap tap(room_, "uid:1", kMax);
   EXPECT_TRUE(Receive(tap, calls, 1 << 20, {8192}).bytes == calls);
 }
 
@@ -163,7 +163,7 @@ TEST_F(ConnectionTapTest, FiveHundredCallsOfOneCallerMaySendAllTheTime) {
 }
 
 TEST_F(ConnectionTapTest, WithoutRoomOnlyShortMessagesGoBy) {
-  ASSERT_TRUE(room_.Take("uid:1", 2 * kMost));
+  ASSERT_TRUE(room_.Acquire("uid:1", 2 * kMax));
   const std::string begin =
       std::string(kPreface) + Headers(1) + Message(1, std::string(4080, 'x'));
   EXPECT_EQ(Receive(tap_, begin, 1 << 20, {8192}).bytes, begin);
@@ -176,26 +176,26 @@ TEST_F(ConnectionTapTest, WithoutRoomOnlyShortMessagesGoBy) {
   EXPECT_EQ(seen.substr(seen.size() - Headers(3).size()), Headers(3));
 
   // Short ones go by: what is typed into a command, for example.
-  ConnectionTap other(room_, "uid:1", kMost);
+  ConnectionTap other(room_, "uid:1", kMax);
   std::string tiny = begin;
   for (int i = 0; i < 10; ++i) tiny += Message(1, std::string(4096, 'x'));
   EXPECT_TRUE(Receive(other, tiny, 1 << 20, {8192}).bytes == tiny);
-  EXPECT_EQ(room_.used(), 2 * kMost);
+  EXPECT_EQ(room_.used(), 2 * kMax);
 }
 
 TEST_F(ConnectionTapTest, WhatComesOnRefusedCallsIsBoundedToo) {
   // Two of one caller, while nobody else has any.
-  RequestRoom room(0, /*most_refused=*/4);
+  RequestRoom room(0, /*max_refused=*/4);
   const std::string large =
-      Frame(Http2Frame::kData, 0, 1, Prefix(kMost) + std::string(5000, 'x'));
+      Frame(Http2Frame::kData, 0, 1, Prefix(kMax) + std::string(5000, 'x'));
   const std::string too_long =
-      Frame(Http2Frame::kData, 0, 3, Prefix(kMost + 1) + std::string(99, 'x'));
-  ConnectionTap quiet(room, "uid:1", kMost);
-  ConnectionTap tap(room, "uid:1", kMost);
+      Frame(Http2Frame::kData, 0, 3, Prefix(kMax + 1) + std::string(99, 'x'));
+  ConnectionTap quiet(room, "uid:1", kMax);
+  ConnectionTap tap(room, "uid:1", kMax);
   const std::string two =
       std::string(kPreface) + Headers(1) + large + Headers(3) + too_long;
   EXPECT_FALSE(Receive(tap, two, 1 << 20, {8192}).ended);
-  ConnectionTap more(room, "uid:1", kMost);
+  ConnectionTap more(room, "uid:1", kMax);
   const std::string one = std::string(kPreface) + Headers(1) + large;
   EXPECT_TRUE(Receive(more, one, 1 << 20, {8192}).ended);
   // No other connection is touched, nor another caller.
@@ -204,11 +204,11 @@ TEST_F(ConnectionTapTest, WhatComesOnRefusedCallsIsBoundedToo) {
   EXPECT_EQ(Receive(quiet, small, 1 << 20, {8192}).bytes, small);
   EXPECT_FALSE(
       Receive(tap, Headers(5) + Message(5, "small"), 1 << 20, {8192}).ended);
-  ConnectionTap neighbour(room, "uid:2", kMost);
+  ConnectionTap neighbour(room, "uid:2", kMax);
   EXPECT_FALSE(Receive(neighbour, one, 1 << 20, {8192}).ended);
   // One of them is over.
   Send(tap, Frame(Http2Frame::kHeaders, 5, 3, "trailers"));
-  ConnectionTap again(room, "uid:1", kMost);
+  ConnectionTap again(room, "uid:1", kMax);
   EXPECT_FALSE(Receive(again, one, 1 << 20, {8192}).ended);
 }
 
@@ -231,7 +231,7 @@ TEST_F(ConnectionTapTest, TheMessageThatWaitsLongestIsKnownWhateverMoves) {
   Send(tap_, Frame(Http2Frame::kHeaders, 5, 1, "trailers"));
   EXPECT_EQ(tap_.state().unfinished_since, fourth);
   // What is refused waits for nothing.
-  more(5, std::string(9, 'x') + Prefix(kMost + 1) + std::string(30, 'x'));
+  more(5, std::string(9, 'x') + Prefix(kMax + 1) + std::string(30, 'x'));
   EXPECT_EQ(tap_.state().unfinished_since, MonotonicTime::max());
 }
 
@@ -253,7 +253,7 @@ TEST_F(ConnectionTapTest, ItsStateTakesNoLongerWithManyCalls) {
   }
   Receive(tap_, calls, 1 << 20, {8192});
   ASSERT_EQ(tap_.state().open_calls, 1000u);
-  ConnectionTap none(room_, "uid:1", kMost);
+  ConnectionTap none(room_, "uid:1", kMax);
   // It would be some hundred times as long.
   EXPECT_LT(time(tap_), 20 * time(none));
 }

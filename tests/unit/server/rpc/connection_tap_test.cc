@@ -100,7 +100,7 @@ TEST_F(ConnectionTapTest, ResetsOfAnsweredCallsDoNotCount) {
 
 TEST_F(ConnectionTapTest, WhatIsAllowedArrivesAsItWasSentInWhateverPieces) {
   std::mt19937 random(32);
-  const std::vector<uint32_t> sizes = {0, 1, 19, 20, 21, 4097, 15000, kMost};
+  const std::vector<uint32_t> sizes = {0, 1, 19, 20, 21, 4097, 15000, kMax};
   std::string bytes(kPreface);
   bytes += Frame(Http2Frame::kSettings, 0, 0, "");
   for (uint32_t i = 0; i < sizes.size(); ++i) {
@@ -114,7 +114,7 @@ TEST_F(ConnectionTapTest, WhatIsAllowedArrivesAsItWasSentInWhateverPieces) {
   for (size_t piece : {1, 2, 3, 7, 24, 100, 4096, 1 << 20}) {
     for (const std::vector<size_t>& buffers :
          {std::vector<size_t>{8192}, {1}, {3, 5, 256}, {65536}}) {
-      ConnectionTap tap(room_, "uid:1", kMost);
+      ConnectionTap tap(room_, "uid:1", kMax);
       const Seen seen = Receive(tap, bytes, piece, buffers);
       EXPECT_FALSE(seen.ended);
       EXPECT_TRUE(seen.bytes == bytes) << piece << " " << buffers[0];
@@ -128,13 +128,12 @@ TEST_F(ConnectionTapTest, WhatIsAllowedArrivesAsItWasSentInWhateverPieces) {
 TEST_F(ConnectionTapTest, WhatIsTooLongIsReplacedInWhateverPieces) {
   const std::string before =
       std::string(kPreface) + Headers(1) + Message(1, "small") + Headers(3);
-  const std::string bytes = before +
-                            Message(3, std::string(kMost + 1, '\x7f')) +
+  const std::string bytes = before + Message(3, std::string(kMax + 1, '\x7f')) +
                             Headers(5) + Message(5, "after");
   for (size_t piece : {1, 2, 3, 7, 11, 24, 100, 4096, 1 << 20}) {
     for (const std::vector<size_t>& buffers :
          {std::vector<size_t>{8192}, {256}, {3, 5, 256}, {65536}}) {
-      ConnectionTap tap(room_, "uid:1", kMost);
+      ConnectionTap tap(room_, "uid:1", kMax);
       const Seen seen = Receive(tap, bytes, piece, buffers);
       ASSERT_FALSE(seen.ended) << piece << " " << buffers[0];
       ASSERT_EQ(seen.bytes.size(), bytes.size());
@@ -146,8 +145,8 @@ TEST_F(ConnectionTapTest, WhatIsTooLongIsReplacedInWhateverPieces) {
       std::copy_n(data.begin() + 5, refused.size(), refused.begin());
       const auto decoded = RefusedMessage::Decode(refused);
       ASSERT_TRUE(decoded.has_value());
-      EXPECT_EQ(decoded->length, kMost + 1);
-      EXPECT_EQ(decoded->most, kMost);
+      EXPECT_EQ(decoded->length, kMax + 1);
+      EXPECT_EQ(decoded->max, kMax);
       // No message can begin in the rest.
       EXPECT_EQ(data.find_first_not_of('\2', 5 + RefusedMessage::kBytes),
                 std::string::npos);
@@ -159,10 +158,10 @@ TEST_F(ConnectionTapTest, WhatIsTooLongIsReplacedInWhateverPieces) {
 TEST_F(ConnectionTapTest, AHeadInSeveralFramesThatCantBeReplacedEndsIt) {
   const std::string bytes =
       std::string(kPreface) + Headers(1) +
-      Message(1, std::string(kMost + 1, 'x'), /*frame_bytes=*/2);
+      Message(1, std::string(kMax + 1, 'x'), /*frame_bytes=*/2);
   EXPECT_TRUE(Receive(tap_, bytes, 1, {8192}).ended);
   // Where all of them come at once it can be.
-  ConnectionTap other(room_, "uid:1", kMost);
+  ConnectionTap other(room_, "uid:1", kMax);
   EXPECT_FALSE(Receive(other, bytes, bytes.size(), {1 << 20}).ended);
 }
 
@@ -181,9 +180,9 @@ TEST_F(ConnectionTapTest, HeadersWithoutEndEndIt) {
     return all;
   };
   EXPECT_FALSE(Receive(tap_, begin + more(8, 2000), 7, {8192}).ended);
-  ConnectionTap large(room_, "uid:1", kMost);
+  ConnectionTap large(room_, "uid:1", kMax);
   EXPECT_TRUE(Receive(large, begin + more(3, 16000), 1 << 20, {8192}).ended);
-  ConnectionTap many(room_, "uid:1", kMost);
+  ConnectionTap many(room_, "uid:1", kMax);
   EXPECT_TRUE(Receive(many, begin + more(9, 0), 1 << 20, {8192}).ended);
 }
 
@@ -227,7 +226,7 @@ TEST_F(ConnectionTapTest, NewCallsAreHiddenAlsoWhereAFramesHeadComesInPieces) {
   for (size_t cut = 1; cut < of_new.size(); ++cut) {
     for (const std::vector<size_t>& buffers :
          {std::vector<size_t>{8192}, {2, 3, 4, 1, 256}}) {
-      ConnectionTap tap(room_, "uid:1", kMost);
+      ConnectionTap tap(room_, "uid:1", kMax);
       Receive(tap, std::string(kPreface) + Headers(1), 100, {8192});
       // Also where the end begins between the two pieces of the head.
       const bool late = cut < Http2Frame::kHeadBytes;
@@ -252,39 +251,39 @@ TEST_F(ConnectionTapTest, AFramesHeadIsHeldBackUntilItIsWhole) {
 }
 
 TEST(RefusedMessageTest, IsWhatWasWrittenAndNothingElseIsOne) {
-  const RefusedMessage refused = {.length = 0xffffffff, .most = 16 << 20};
+  const RefusedMessage refused = {.length = 0xffffffff, .max = 16 << 20};
   auto bytes = refused.Encode();
   const auto read = RefusedMessage::Decode(bytes);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->length, refused.length);
-  EXPECT_EQ(read->most, refused.most);
+  EXPECT_EQ(read->max, refused.max);
   ++bytes[0];
   EXPECT_FALSE(RefusedMessage::Decode(bytes).has_value());
 }
 
 TEST(RequestRoomTest, SharesShrinkAsOthersCome) {
   RequestRoom room(120);
-  EXPECT_TRUE(room.Take("a", 60));
-  EXPECT_FALSE(room.Take("a", 1));
-  EXPECT_TRUE(room.Take("b", 30));
-  EXPECT_FALSE(room.Take("b", 1));
-  EXPECT_TRUE(room.Take("c", 15));
-  EXPECT_FALSE(room.Take("d", 121));
-  room.Give("a", 60);
-  EXPECT_TRUE(room.Take("b", 15));
+  EXPECT_TRUE(room.Acquire("a", 60));
+  EXPECT_FALSE(room.Acquire("a", 1));
+  EXPECT_TRUE(room.Acquire("b", 30));
+  EXPECT_FALSE(room.Acquire("b", 1));
+  EXPECT_TRUE(room.Acquire("c", 15));
+  EXPECT_FALSE(room.Acquire("d", 121));
+  room.Release("a", 60);
+  EXPECT_TRUE(room.Acquire("b", 15));
   EXPECT_EQ(room.used(), 60u);
   EXPECT_EQ(room.total(), 120u);
 }
 
 TEST(RequestRoomTest, RefusedCallsAreSharedInTheSameWay) {
-  RequestRoom room(0, /*most_refused=*/4);
-  EXPECT_TRUE(room.TakeRefused("a"));
-  EXPECT_TRUE(room.TakeRefused("a"));
-  EXPECT_FALSE(room.TakeRefused("a"));
-  EXPECT_TRUE(room.TakeRefused("b"));
-  EXPECT_FALSE(room.TakeRefused("b"));
-  room.GiveRefused("a");
-  EXPECT_TRUE(room.TakeRefused("c"));
+  RequestRoom room(0, /*max_refused=*/4);
+  EXPECT_TRUE(room.AcquireRefused("a"));
+  EXPECT_TRUE(room.AcquireRefused("a"));
+  EXPECT_FALSE(room.AcquireRefused("a"));
+  EXPECT_TRUE(room.AcquireRefused("b"));
+  EXPECT_FALSE(room.AcquireRefused("b"));
+  room.ReleaseRefused("a");
+  EXPECT_TRUE(room.AcquireRefused("c"));
 }
 
 TEST(ConnectionSharesTest, NobodyGetsAllAndRootGetsThrough) {

@@ -212,9 +212,8 @@ TEST_F(AcceptorTest, WhoHasCallsOnAllOfItsConnectionsIsToldAndSentAway) {
 TEST_F(AcceptorTest, NumbersInTheirGraceCountInTheShareOfWhoHadThem) {
   // Of 16 one caller alone has three quarters.
   constexpr size_t kOwn = 12;
-  Start({.number_grace = absl::Seconds(3),
-         .most_numbers = 16,
-         .root_numbers = 0});
+  Start(
+      {.number_grace = absl::Seconds(3), .max_numbers = 16, .root_numbers = 0});
   const auto come_and_go = [&](size_t before) {
     const os::Fd client = Connect();
     ASSERT_TRUE(Eventually([&] { return Accepted() == before + 1; }));

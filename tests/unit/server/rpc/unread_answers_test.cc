@@ -24,8 +24,10 @@ class UnreadAnswersTest : public ServiceTest {
  protected:
   const std::string me_ = "uid:" + std::to_string(::getuid());
   // A caller alone has three quarters.
-  void FillRoom() { ASSERT_TRUE(peers_.answers().Take(me_, 3 << 18, "").ok()); }
-  void EmptyRoom() { peers_.answers().Give(me_, 3 << 18); }
+  void FillRoom() {
+    ASSERT_TRUE(peers_.answers().Acquire(me_, 3 << 18, "").ok());
+  }
+  void EmptyRoom() { peers_.answers().Release(me_, 3 << 18); }
   static v1::RunCodeRequest LargeRequest(size_t bytes = 20000) {
     return GoodRequest("echo " + std::string(bytes, 'x'));
   }

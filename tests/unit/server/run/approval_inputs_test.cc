@@ -60,7 +60,7 @@ TEST_F(ApprovalInputs, AnsweredTheyAreNamesAgain) {
 
 TEST_F(ApprovalInputs, MoreThanThereIsRoomForIsNotShown) {
   EXPECT_THAT(
-      Shown({{"A", std::string(kMostInputText + 1, 'x')}, {"B", "b"}}).env(),
+      Shown({{"A", std::string(kMaxInputText + 1, 'x')}, {"B", "b"}}).env(),
       ElementsAre("A", "B=b"));
 }
 

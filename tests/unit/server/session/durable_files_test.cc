@@ -36,7 +36,7 @@ using testing::ReadFile;
 using testing::TempDir;
 
 constexpr uint64_t kPlenty = uint64_t{1} << 40;
-constexpr uint32_t kMostEntries = 1000;
+constexpr uint32_t kMaxEntries = 1000;
 
 class DurableFilesTest : public ::testing::Test {
  protected:
@@ -58,7 +58,7 @@ class DurableFilesTest : public ::testing::Test {
     EXPECT_TRUE(ends.ok());
     agent_ = std::make_shared<FileAgent>(std::move(ends->first));
     end_ = std::move(ends->second);
-    files_.emplace(copy_, kMostEntries, kPlenty);
+    files_.emplace(copy_, kMaxEntries, kPlenty);
   }
   ~DurableFilesTest() override {
     if (thread_.joinable()) thread_.join();

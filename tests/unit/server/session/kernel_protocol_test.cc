@@ -157,9 +157,9 @@ TEST(KernelEvents, ManySmallValuesTakeNoMoreRoomThanTheirText) {
   constexpr size_t kValues = kMaxEventBytes / 8;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   // They keep what was freed, and more around all there is.
-  constexpr int64_t kMostGrownKib = int64_t{4} << 20;
+  constexpr int64_t kMaxGrownKib = int64_t{4} << 20;
 #else
-  constexpr int64_t kMostGrownKib = 8 * (kMaxEventBytes >> 10);
+  constexpr int64_t kMaxGrownKib = 8 * (kMaxEventBytes >> 10);
 #endif
   for (const char* value : {"{}", "[]", "0", R"({"":0})"}) {
     for (const char* begin :
@@ -170,7 +170,7 @@ TEST(KernelEvents, ManySmallValuesTakeNoMoreRoomThanTheirText) {
       line += "0]}";
       const int64_t before = peak_kib();
       EXPECT_FALSE(ParseKernelEvent(line).ok());
-      EXPECT_LT(peak_kib() - before, kMostGrownKib);
+      EXPECT_LT(peak_kib() - before, kMaxGrownKib);
     }
   }
 }

@@ -63,9 +63,9 @@ os::Fd FileWith(const std::string& content) {
 
 class SessionStoreTest : public ::testing::Test {
  protected:
-  std::unique_ptr<SessionStore> Open(uint64_t most = kPlenty) {
+  std::unique_ptr<SessionStore> Open(uint64_t max = kPlenty) {
     absl::StatusOr<std::unique_ptr<SessionStore>> store =
-        SessionStore::Open(Directory(), ::geteuid(), ::getegid(), most);
+        SessionStore::Open(Directory(), ::geteuid(), ::getegid(), max);
     EXPECT_TRUE(store.ok()) << store.status();
     return store.ok() ? *std::move(store) : nullptr;
   }
@@ -376,8 +376,8 @@ TEST_F(SessionStoreTest, EndsAreRememberedAsLongAsTheyAreWanted) {
   {
     auto store = Open();
     Make(*store);
-    store->NoteEnd(end("ses-old", 100));
-    store->NoteEnd(end(kId, 200));
+    store->RememberEnd(end("ses-old", 100));
+    store->RememberEnd(end(kId, 200));
     // Its directory is still there: killed in between.
   }
   auto store = Open();

@@ -86,7 +86,7 @@ class SessionTableTest : public ::testing::Test {
       dispatcher_.emplace(DispatcherOptions{
           .admission = {.max_running = 2,
                         .memory_budget_bytes = uint64_t{4} << 30,
-                        .max_queued_bytes = most_line_bytes_},
+                        .max_queued_bytes = max_line_bytes_},
           .policy = &policy_,
           .runner = &cells_,
           .gate = &kInstalled,
@@ -120,7 +120,7 @@ class SessionTableTest : public ::testing::Test {
 
   const LivePolicy policy_{TestPolicy()};
   SessionOptions options_{.max_sessions = 4, .max_per_caller = 3};
-  uint64_t most_line_bytes_ = uint64_t{256} << 20;
+  uint64_t max_line_bytes_ = uint64_t{256} << 20;
   Hosts hosts_;
   ScriptedRunner cells_{
       [](const Job& job, CancelToken& cancel, RunListener* listener) {
@@ -330,7 +330,7 @@ TEST_F(SessionTableTest, ShutdownEndsThoseThatWaitInLine) {
 
 // What waits in lines holds memory too, and half of it is one caller's.
 TEST_F(SessionTableTest, BytesInLinesAreBounded) {
-  most_line_bytes_ = 100'000;
+  max_line_bytes_ = 100'000;
   const std::string id = Create();
   Submit(first_, id, "wait");
   ASSERT_TRUE(Eventually([&] { return hosts_.runs.started() == 1; }));
