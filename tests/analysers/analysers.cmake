@@ -12,9 +12,9 @@ target_compile_definitions(analyser_test PRIVATE
 sandglass_add_suites(analyser_test analyser.
   PART
     # Each look starts a Java virtual machine.
-    "Java/HostilePrograms=Java/HostilePrograms.AMegabyteInOneLine/*:Java/HostilePrograms.TooManyFacts/*:Java/HostilePrograms.Garbage/*:Java/HostilePrograms.FilesThatCantBeRead/*"
+    "Java/HostilePrograms=Java/HostilePrograms.AMegabyteInOneLineIsAnalysedWhole/*:Java/HostilePrograms.TooManyFactsAreReportedAsTooMany/*:Java/HostilePrograms.GarbageEndsTheAnalysisInAnOrderlyWay/*:Java/HostilePrograms.FilesThatCantBeReadFailTheAnalysis/*"
     # The same programs as of the analysers that start for each.
-    "CppThatWaits/HostilePrograms=CppThatWaits/HostilePrograms.TooManyFacts/*"
-    "GoThatWaits/HostilePrograms=GoThatWaits/HostilePrograms.TooManyFacts/*"
-    "JavaScriptThatWaits/HostilePrograms=JavaScriptThatWaits/HostilePrograms.TooManyFacts/*"
+    "CppThatWaits/HostilePrograms=CppThatWaits/HostilePrograms.TooManyFactsAreReportedAsTooMany/*"
+    "GoThatWaits/HostilePrograms=GoThatWaits/HostilePrograms.TooManyFactsAreReportedAsTooMany/*"
+    "JavaScriptThatWaits/HostilePrograms=JavaScriptThatWaits/HostilePrograms.TooManyFactsAreReportedAsTooMany/*"
   LABELS analyser TIMEOUT 900)

@@ -106,7 +106,7 @@ class HostilePrograms : public ::testing::TestWithParam<Syntax> {
   }
 };
 
-TEST_P(HostilePrograms, NestedDeeply) {
+TEST_P(HostilePrograms, DeepNestingEndsTheAnalysisInAnOrderlyWay) {
   for (const auto& [open, close] :
        std::vector<std::pair<std::string, std::string>>{{"(", ")"},
                                                         {"[", "]"},
@@ -125,7 +125,7 @@ TEST_P(HostilePrograms, NestedDeeply) {
   }
 }
 
-TEST_P(HostilePrograms, NestedStatements) {
+TEST_P(HostilePrograms, NestedStatementsEndTheAnalysisInAnOrderlyWay) {
   for (const auto& [open, close] :
        std::vector<std::pair<std::string, std::string>>{
            {"while (1) {\n", "}\n"},
@@ -143,7 +143,7 @@ TEST_P(HostilePrograms, NestedStatements) {
   }
 }
 
-TEST_P(HostilePrograms, AMegabyteInOneLine) {
+TEST_P(HostilePrograms, AMegabyteInOneLineIsAnalysedWhole) {
   // Java's methods end at 64 KiB of code.
   const size_t calls = Is("java") ? 10'000 : (size_t{1} << 20) / 8;
   const Analysis analysis = Look(Repeat(GetParam().call, calls));
@@ -152,7 +152,7 @@ TEST_P(HostilePrograms, AMegabyteInOneLine) {
               HasSubstr(absl::StrCat(" x", calls, " ", GetParam().called)));
 }
 
-TEST_P(HostilePrograms, AMegabyteInOneText) {
+TEST_P(HostilePrograms, AMegabyteInOneTextIsAnalysed) {
   // Java's constants end at 64 KiB.
   const std::string text(Is("java") ? 60'000 : size_t{1} << 20, 'a');
   const Analysis analysis =
@@ -160,7 +160,7 @@ TEST_P(HostilePrograms, AMegabyteInOneText) {
   EXPECT_THAT(analysis.Lines(), HasSubstr(GetParam().called));
 }
 
-TEST_P(HostilePrograms, AMegabyteInOneComment) {
+TEST_P(HostilePrograms, AMegabyteInOneCommentIsAnalysedWhole) {
   const Analysis analysis =
       Look(absl::StrCat(GetParam().comment, std::string(size_t{1} << 20, '('),
                         "\n", GetParam().call));
@@ -190,7 +190,7 @@ std::string ManyNames(const std::string& language, size_t count, size_t size) {
   return program;
 }
 
-TEST_P(HostilePrograms, TooManyFacts) {
+TEST_P(HostilePrograms, TooManyFactsAreReportedAsTooMany) {
   const std::string language = GetParam().language;
   // One of its own goes with require(), Class.forName() and the like.
   const Analysis max = analyser().Look(ManyNames(language, 4000, 0));
@@ -201,7 +201,7 @@ TEST_P(HostilePrograms, TooManyFacts) {
   EXPECT_EQ(lines.size(), kMaxFacts + 3);
 }
 
-TEST_P(HostilePrograms, TooLongFacts) {
+TEST_P(HostilePrograms, LongNamesAreCutAndTooManyBytesAreReported) {
   const std::string language = GetParam().language;
   const Analysis long_names = analyser().Look(ManyNames(language, 1000, 300));
   EXPECT_TRUE(long_names.whole()) << long_names.err;
@@ -213,7 +213,7 @@ TEST_P(HostilePrograms, TooLongFacts) {
   EXPECT_GT(more.facts.size(), kMaxBytes - 300);
 }
 
-TEST_P(HostilePrograms, BytesThatAreNoText) {
+TEST_P(HostilePrograms, BytesThatAreNoTextEndTheAnalysisInAnOrderlyWay) {
   for (const std::string& bytes : std::vector<std::string>{
            "\xff\xfe", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80",
            "\x01\x02\x1b[31m\x7f", "\xe2\x80\xa8", "\xef\xbb\xbf"}) {
@@ -224,7 +224,7 @@ TEST_P(HostilePrograms, BytesThatAreNoText) {
   }
 }
 
-TEST_P(HostilePrograms, Garbage) {
+TEST_P(HostilePrograms, GarbageEndsTheAnalysisInAnOrderlyWay) {
   std::minstd_rand random(1);
   for (int round = 0; round < 5; ++round) {
     std::string bytes(50'000, ' ');
@@ -251,7 +251,7 @@ TEST_P(HostilePrograms, AByteOrderMarkIsNoPartOfTheProgram) {
   EXPECT_THAT(analysis.Lines(), HasSubstr(GetParam().called));
 }
 
-TEST_P(HostilePrograms, FilesThatCantBeRead) {
+TEST_P(HostilePrograms, FilesThatCantBeReadFailTheAnalysis) {
   const TempDir directory;
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{}, {"missing"}, {"."}}) {

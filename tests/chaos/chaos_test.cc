@@ -163,85 +163,91 @@ TEST_F(Chaos, KilledZygotesCostNobodyAnything) {
   EXPECT_THAT(last_failures_, IsEmpty());
 }
 
-TEST_F(Chaos, AKilledSpawner) { Suffer({KilledSpawner()}); }
+TEST_F(Chaos, TheDaemonSurvivesAKilledSpawner) { Suffer({KilledSpawner()}); }
 
-TEST_F(Chaos, AKilledServer) { Suffer({KilledServer()}); }
+TEST_F(Chaos, TheDaemonSurvivesAKilledServer) { Suffer({KilledServer()}); }
 
-TEST_F(Chaos, AKilledProxy) { Suffer({KilledProxy()}); }
+TEST_F(Chaos, TheDaemonSurvivesAKilledProxy) { Suffer({KilledProxy()}); }
 
-TEST_F(Chaos, AFullStateDisk) { Suffer({FullDisk(0)}); }
+TEST_F(Chaos, TheDaemonSurvivesAFullStateDisk) { Suffer({FullDisk(0)}); }
 
-TEST_F(Chaos, AFullCacheDisk) { Suffer({FullDisk(1)}); }
+TEST_F(Chaos, TheDaemonSurvivesAFullCacheDisk) { Suffer({FullDisk(1)}); }
 
-TEST_F(Chaos, AFullAuditDisk) { Suffer({FullDisk(2)}); }
+TEST_F(Chaos, TheDaemonSurvivesAFullAuditDisk) { Suffer({FullDisk(2)}); }
 
 // What can't be saved is told, or refused.
-TEST_F(Chaos, AFullDiskOfDurableSessions) {
+TEST_F(Chaos, TheDaemonSurvivesAFullDiskOfDurableSessions) {
   Suffer({FullDisk(ChaosWorld::kDurableDisk)});
 }
 
-TEST_F(Chaos, NoMoreProcesses) { Suffer({FewProcesses()}); }
+TEST_F(Chaos, TheDaemonSurvivesALackOfProcesses) { Suffer({FewProcesses()}); }
 
-TEST_F(Chaos, NoMoreDescriptors) { Suffer({FewDescriptors()}); }
+TEST_F(Chaos, TheDaemonSurvivesALackOfDescriptors) {
+  Suffer({FewDescriptors()});
+}
 
 TEST_F(Chaos, FrozenJailsGoOnWhereTheyWere) {
   Suffer({FrozenJails()});
   EXPECT_THAT(last_failures_, IsEmpty());
 }
 
-TEST_F(Chaos, AStoppedServer) {
+TEST_F(Chaos, TheDaemonSurvivesAStoppedServer) {
   Suffer({StoppedServer()});
   EXPECT_THAT(last_failures_, IsEmpty());
 }
 
-TEST_F(Chaos, ABrokenPolicyAndConfiguration) {
+TEST_F(Chaos, TheDaemonSurvivesABrokenPolicyAndConfiguration) {
   Suffer({BrokenPolicy()});
   EXPECT_THAT(last_failures_, IsEmpty());
 }
 
-TEST_F(Chaos, ClientsThatGoInMidCall) {
+TEST_F(Chaos, TheDaemonSurvivesClientsThatGoInMidCall) {
   Suffer({ClientsGone()});
   EXPECT_THAT(last_failures_, IsEmpty());
 }
 
-TEST_F(Chaos, AnAuditFileThatIsRemoved) { Suffer({AuditFileRemoved()}); }
+TEST_F(Chaos, TheDaemonSurvivesARemovedAuditFile) {
+  Suffer({AuditFileRemoved()});
+}
 
-TEST_F(Chaos, AnAuditFileThatIsReplaced) { Suffer({AuditFileReplaced()}); }
+TEST_F(Chaos, TheDaemonSurvivesAReplacedAuditFile) {
+  Suffer({AuditFileReplaced()});
+}
 
 TEST_F(Chaos, AnAuditFileThatIsAlteredIsFoundOut) {
   Suffer({AuditFileAltered()});
   EXPECT_THAT(last_failures_, IsEmpty());
 }
 
-TEST_F(Chaos, AnAuditDirectoryThatIsRemoved) {
+TEST_F(Chaos, TheDaemonSurvivesARemovedAuditDirectory) {
   Suffer({AuditDirectoryRemoved()});
 }
 
 // What brings the daemon down while it can't come up again.
-TEST_F(Chaos, AServerKilledWhileTheDisksAreFull) {
+TEST_F(Chaos, AServerKilledWhileTheDisksAreFullComesBack) {
   Suffer({FullDisk(0), FullDisk(1), FullDisk(2), FullDisk(3), KilledServer()});
 }
 
-TEST_F(Chaos, AServerKilledWhileThereAreNoMoreProcesses) {
+TEST_F(Chaos, AServerKilledDuringALackOfProcessesComesBack) {
   Suffer({FewProcesses(), KilledServer()});
 }
 
-TEST_F(Chaos, AServerKilledWhilePolicyAndConfigurationAreBroken) {
+TEST_F(Chaos, AServerKilledWhilePolicyAndConfigurationAreBrokenComesBack) {
   Suffer({BrokenPolicy(), KilledServer()});
 }
 
 // Its successor goes on with the log as it finds it; whether that is as it was
 // written is for the reader to tell.
-TEST_F(Chaos, AServerKilledWhileTheAuditFileIsAltered) {
+TEST_F(Chaos, AServerKilledWhileTheAuditFileIsAlteredComesBack) {
   Suffer({AuditFileAltered(), KilledServer()});
 }
 
-TEST_F(Chaos, ASpawnerKilledWhileClientsReadNothing) {
+TEST_F(Chaos, TheDaemonSurvivesASpawnerKilledWhileClientsReadNothing) {
   Suffer({ClientsGone(), KilledSpawner()});
 }
 
 // SANDGLASS_CHAOS_SECONDS says how long.
-TEST_F(Chaos, OneAfterAnotherAndTwoAtOnce) {
+TEST_F(Chaos, TheDaemonSurvivesFaultsOneAfterAnotherAndTwoAtOnce) {
   const unsigned seed = static_cast<unsigned>(absl::ToUnixSeconds(absl::Now()));
   std::cout << "seed " << seed << "\n";
   std::mt19937 random(seed);

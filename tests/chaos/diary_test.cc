@@ -26,18 +26,18 @@ class DiaryTest : public ::testing::Test {
   Diary diary_;
 };
 
-TEST_F(DiaryTest, WhatNobodyKnowsOfMayBeThereOrNot) {
+TEST_F(DiaryTest, AnUnansweredWriteMayBeThereOrNot) {
   EXPECT_EQ(diary_.ReadBack("page 0\nline 1\n", false), "");
   EXPECT_EQ(diary_.ReadBack("page 2\nline 1\n", false), "");
   EXPECT_EQ(diary_.ReadBack("page 0\nline 1\nline 3\n", false), "");
 }
 
-TEST_F(DiaryTest, WhatWasNotSavedMayGoAgain) {
+TEST_F(DiaryTest, AnUnsavedFileMayBeLost) {
   EXPECT_EQ(diary_.ReadBack("page 2\nline 1\nline 3\n", false), "");
   EXPECT_EQ(diary_.ReadBack("page 0\nline 1\n", true), "");
 }
 
-TEST_F(DiaryTest, WhatWasSavedMayNot) {
+TEST_F(DiaryTest, ASavedFileMayNotBeLost) {
   EXPECT_EQ(diary_.ReadBack("page 0\nline 1\nline 3\n", true), "");
   EXPECT_THAT(diary_.ReadBack("page 0\nline 1\n", true),
               HasSubstr("line 3 was saved and is gone"));
@@ -49,7 +49,7 @@ TEST_F(DiaryTest, WhatWasSavedMayNot) {
               HasSubstr("page 0 is there, 2 was saved"));
 }
 
-TEST_F(DiaryTest, NothingElseMayBeThere) {
+TEST_F(DiaryTest, AFileThatNobodyWroteIsAnError) {
   EXPECT_THAT(diary_.ReadBack("page 0\nline 1\nline 2\n", true),
               HasSubstr("line 2 was never written"));
   EXPECT_THAT(diary_.ReadBack("page 1\nline 1\n", true),

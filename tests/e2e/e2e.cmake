@@ -214,7 +214,7 @@ sandglass_add_suites(sandglass_filters_test e2e.
 sandglass_add_suites(sandglass_exec_test e2e.
   PART
     # Without a thousand commands in a row, and the client that is waited for.
-    "ExecFaults=ExecFaults.*-ExecFaults.AThousandInARow:ExecFaults.AClientThatNeverReadsIsGivenUp"
+    "ExecFaults=ExecFaults.*-ExecFaults.AThousandCommandsInARowEndWithTheirCodes:ExecFaults.AClientThatNeverReadsIsGivenUp"
   LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
   FIXTURES_REQUIRED languages)
 

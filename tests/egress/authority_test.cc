@@ -117,7 +117,7 @@ TEST(AuthorityTest, AnotherProcessCanLoadIt) {
   EXPECT_EQ(Verified(pem, *(*loaded)->Issue(Host("a.test")), "a.test"), "");
 }
 
-TEST(AuthorityTest, WhatIsNoAuthorityIsNotLoaded) {
+TEST(AuthorityTest, InvalidAuthorityFilesAreNotLoaded) {
   const auto authority = NewAuthority();
   const std::string pem = *authority->CertificatePem();
   const std::string key = *authority->KeyPem();

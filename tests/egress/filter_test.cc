@@ -68,7 +68,7 @@ TEST(EgressFilter, SocketsAreOfTcpAndUdpAndListenNowhere) {
   EXPECT_EQ(Answer(SYS_listen), Refused(ENOSYS));
 }
 
-TEST(EgressFilter, FilesAreReadAlone) {
+TEST(EgressFilter, FilesAreOpenedForReadingOnly) {
   EXPECT_EQ(Answer(SYS_openat, 0, 0, O_RDONLY | O_CLOEXEC), kAllowed);
   for (const int flags : {O_WRONLY, O_RDWR, O_RDONLY | O_CREAT,
                           O_RDONLY | O_TRUNC, O_TMPFILE | O_RDWR}) {
@@ -82,7 +82,7 @@ TEST(EgressFilter, FilesAreReadAlone) {
   }
 }
 
-TEST(EgressFilter, NoMemoryBecomesCode) {
+TEST(EgressFilter, MemoryCannotBecomeExecutable) {
   for (const int call : {SYS_mmap, SYS_mprotect}) {
     EXPECT_EQ(Answer(call, 0, 4096, PROT_READ | PROT_WRITE), kAllowed);
     EXPECT_EQ(Answer(call, 0, 4096, PROT_READ | PROT_EXEC), Refused(EPERM));

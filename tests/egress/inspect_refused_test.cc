@@ -67,7 +67,7 @@ TEST_F(InspectTest, ExtraRootsThatAreNoneAreNotTaken) {
   }
 }
 
-TEST_F(InspectTest, ServersThatSpeakSomethingElseAreTold) {
+TEST_F(InspectTest, ServersWithoutTlsAreReported) {
   Open();
   for (const char* host : {"h2.test", "old.test"}) {
     EXPECT_THAT(Inner(host, GetHead(host)),
@@ -81,7 +81,7 @@ TEST_F(InspectTest, ServersThatSpeakSomethingElseAreTold) {
   EXPECT_THAT(Seen(), IsEmpty());
 }
 
-TEST_F(InspectTest, WithoutAnAuthorityNothingGoesOn) {
+TEST_F(InspectTest, WithoutAnAuthorityConnectionsAreRefused) {
   ProxyOptions options = Options();
   options.authority = nullptr;
   Start(std::move(options));
@@ -213,7 +213,7 @@ TEST_F(InspectTest, AHandshakeThatNeverEndsIsGivenUp) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(15));
 }
 
-TEST_F(InspectTest, WhoSaysNothingInsideIsNotWaitedForForEver) {
+TEST_F(InspectTest, ASilentProgramInsideTlsIsGivenUp) {
   Open({.to_speak = absl::Milliseconds(500), .idle = absl::Milliseconds(500)});
   const absl::Time start = absl::Now();
   const Inside quiet = Begin("inspected.test");

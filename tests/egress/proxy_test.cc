@@ -378,7 +378,7 @@ TEST_F(ProxyTest, NamesHaveAddressesThatLeadToTheirServers) {
   EXPECT_EQ(tls_.connections(), 1);
 }
 
-TEST_F(ProxyTest, WhatDoesNotAnswerIsToldSo) {
+TEST_F(ProxyTest, AServerThatDoesNotAnswerIsReported) {
   Open();
   EXPECT_THAT(Get("http://missing.test/", "missing.test"),
               AllOf(StartsWith("HTTP/1.1 502 "), HasSubstr("missing.test")));
@@ -390,7 +390,7 @@ TEST_F(ProxyTest, WhatDoesNotAnswerIsToldSo) {
               StartsWith("HTTP/1.1 400 "));
 }
 
-TEST_F(ProxyTest, AJailHasNoMoreThanItMay) {
+TEST_F(ProxyTest, AJailsBytesAndConnectionsAreBounded) {
   Open({.connections_at_once = 3, .bytes = 1 << 20});
   EXPECT_LT(Get("http://allowed.test/big", "allowed.test").size(),
             size_t{1} << 20);
@@ -415,7 +415,7 @@ TEST_F(ProxyTest, AJailHasNoMoreThanItMay) {
               Contains(Field(&Refusal::words, "too many connections")));
 }
 
-TEST_F(ProxyTest, WhoSpeaksSlowlyIsNotWaitedForForEver) {
+TEST_F(ProxyTest, ASlowProgramIsGivenUp) {
   Open({.to_speak = absl::Milliseconds(500), .idle = absl::Milliseconds(700)});
   const absl::Time start = absl::Now();
   const os::Fd slow = Ask();
@@ -433,7 +433,7 @@ TEST_F(ProxyTest, WhoSpeaksSlowlyIsNotWaitedForForEver) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(15));
 }
 
-TEST_F(ProxyTest, AJailsEndEndsAllOfIt) {
+TEST_F(ProxyTest, AJailsEndEndsItsConnections) {
   Open();
   std::vector<os::Fd> tunnels;
   for (int i = 0; i < 20; ++i) {

@@ -85,7 +85,7 @@ TEST(SecretsTest, PlaceholdersBecomeValuesOnceAndInOnePass) {
   }
 }
 
-TEST(SecretsTest, WhatIsNotListedOrHasNoValueIsRefused) {
+TEST(SecretsTest, PlaceholdersWithoutAValueAreRefused) {
   const Secrets secrets = Given({{"KEY", kValue}, {"OTHER", "0th3r"}});
   const policy::AllowedHost rule = Rule({"KEY", "MISSING"});
   const RuleSecrets put(secrets, rule, false);

@@ -42,7 +42,7 @@ policy::NetworkPolicy Rules() {
   return policy;
 }
 
-TEST(NetworkProto, HasAllThatRulesHave) {
+TEST(NetworkProto, CarriesEveryFieldOfTheRules) {
   const policy::NetworkPolicy rules = Rules();
   const auto back = sandbox::FromProto(sandbox::ToProto(rules));
   ASSERT_TRUE(back.ok()) << back.status();
@@ -62,7 +62,7 @@ TEST(NetworkProto, HasAllThatRulesHave) {
   EXPECT_EQ(back->limits.idle, absl::Seconds(7));
 }
 
-TEST(NetworkProto, RefusesWhatIsNone) {
+TEST(NetworkProto, RefusesInvalidRules) {
   const internal::NetworkRules good = sandbox::ToProto(Rules());
   internal::NetworkRules rules = good;
   rules.mutable_hosts(0)->set_host("not a host");
@@ -175,7 +175,7 @@ TEST_F(ServiceTest, FindsTemplatesThatCameLater) {
             Code(absl::StatusCode::kNotFound));
 }
 
-TEST_F(ServiceTest, ANumberIsForOneJail) {
+TEST_F(ServiceTest, AJailNumberInUseIsRefused) {
   EXPECT_EQ(Open(1, kTemplate, Doors()).error(), 0);
   const JailNet other;
   std::vector<os::Fd> doors;
@@ -186,7 +186,7 @@ TEST_F(ServiceTest, ANumberIsForOneJail) {
   EXPECT_EQ(Close(1).error(), 0);
 }
 
-TEST_F(ServiceTest, LooksAtWhatItIsGiven) {
+TEST_F(ServiceTest, ChecksTheDescriptorsThatItIsGiven) {
   const int invalid = Code(absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Open(1, kTemplate, {}).error(), invalid);
   std::vector<os::Fd> doors = Doors();
@@ -221,7 +221,7 @@ TEST_F(ServiceTest, LooksAtWhatItIsGiven) {
   EXPECT_EQ(Open(1, kTemplate, Doors()).error(), 0);
 }
 
-TEST_F(ServiceTest, TheFirstMalformedMessageIsTheLast) {
+TEST_F(ServiceTest, AMalformedMessageEndsTheService) {
   EXPECT_TRUE(
       absl::IsInvalidArgument(service_->Answer({"\xff\xff", {}}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(service_->Answer({"", {}}).status()));

@@ -121,7 +121,7 @@ std::string Examples::policy_;
                  << said_;                                                   \
   }
 
-TEST_F(Examples, Python) {
+TEST_F(Examples, PythonExampleRuns) {
   FETCH_OR_SKIP(
       "python3 -m venv venv && venv/bin/pip install -q "
       "grpcio-tools==1.76.0 googleapis-common-protos==1.72.0");
@@ -133,7 +133,7 @@ TEST_F(Examples, Python) {
 }
 
 // As it is built alone; the build of the project has it too.
-TEST_F(Examples, Cpp) {
+TEST_F(Examples, CppExampleRuns) {
   const std::string built =
       Run("cmake -S cpp -B build -Dprotos=$PROTOS -DCMAKE_BUILD_TYPE=Debug "
           "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache) >/dev/null && "
@@ -142,7 +142,7 @@ TEST_F(Examples, Cpp) {
   Expect("build/first_call ");
 }
 
-TEST_F(Examples, Go) {
+TEST_F(Examples, GoExampleRuns) {
   FETCH_OR_SKIP("cd go && go mod download");
   ASSERT_THAT(Run("cd go && ./generate.sh $PROTOS && go build -o first_call . "
                   "&& gofmt -l main.go && echo built"),
@@ -150,12 +150,12 @@ TEST_F(Examples, Go) {
   Expect("go/first_call ");
 }
 
-TEST_F(Examples, Node) {
+TEST_F(Examples, NodeExampleRuns) {
   FETCH_OR_SKIP("cd node && npm install --silent --no-audit --no-fund");
   Expect("env SANDGLASS_PROTOS=$PROTOS node node/first_call.mjs ");
 }
 
-TEST_F(Examples, Ruby) {
+TEST_F(Examples, RubyExampleRuns) {
   ASSERT_EQ(Run("mkdir ruby/stubs && grpc_tools_ruby_protoc -I $PROTOS "
                 "--ruby_out=ruby/stubs --grpc_out=ruby/stubs "
                 "$PROTOS/google/rpc/*.proto $PROTOS/sandglass/v1/*.proto"),
@@ -163,7 +163,7 @@ TEST_F(Examples, Ruby) {
   Expect("ruby -I ruby/stubs ruby/first_call.rb ");
 }
 
-TEST_F(Examples, Java) {
+TEST_F(Examples, JavaExampleRuns) {
   FETCH_OR_SKIP(
       "cd java && mvn -B -q -Dprotos=$PROTOS compile "
       "dependency:build-classpath -Dmdep.outputFile=classpath");

@@ -40,7 +40,7 @@ std::string Output(TestSession& jail, const std::string& code) {
   return seen.out;
 }
 
-TEST(Layer, IsInTheJailAndCannotBeChanged) {
+TEST(Layer, AJailSeesItsLayerReadOnly) {
   const std::string id = MakeLayer('a', "one");
   TestSession jail(ReadyJail(kExecKind, {}, id));
   EXPECT_EQ(Output(jail, "cat /opt/libraries/toy.py"), "word = 'one'\n");
@@ -61,7 +61,7 @@ TEST(Layer, IsInTheJailAndCannotBeChanged) {
             "id\ntool\ntoy.py\n");
 }
 
-TEST(Layer, EachJailHasItsOwn) {
+TEST(Layer, EachJailHasItsOwnLayer) {
   TestSession one(ReadyJail(kExecKind, {}, MakeLayer('a', "one")));
   TestSession two(ReadyJail(kExecKind, {}, MakeLayer('b', "two")));
   TestSession none;
@@ -71,7 +71,7 @@ TEST(Layer, EachJailHasItsOwn) {
 }
 
 // Those that were raised before anybody asked, and those that weren't.
-TEST(Layer, SparesServeToo) {
+TEST(Layer, SpareJailsGetALayerToo) {
   const std::string id = MakeLayer('c', "spare");
   bool ahead = false;
   for (int i = 0; i < 8; ++i) {
@@ -88,7 +88,7 @@ TEST(Layer, SparesServeToo) {
   EXPECT_TRUE(ahead);
 }
 
-TEST(Layer, IsInARunnersJail) {
+TEST(Layer, ARunnersJailHasTheLayer) {
   const std::string id = MakeLayer('d', "runner");
   std::unique_ptr<Jail> jail = ReadyJail(kPythonKind, {}, id);
   ASSERT_TRUE(jail->has_runner());
@@ -111,7 +111,7 @@ TEST(Layer, IsInARunnersJail) {
 }
 
 // What is in a directory of layers is no way to other files.
-TEST(Layer, LinksAreNoLayers) {
+TEST(Layer, LinksAreRefusedAsLayers) {
   const std::string tree_link(64, 'e'), own_link(64, 'f'), absent(64, '0');
   std::filesystem::create_directories(g_layers + "/" + tree_link);
   std::filesystem::create_directory_symlink(
@@ -128,7 +128,7 @@ TEST(Layer, LinksAreNoLayers) {
   EXPECT_EQ(Output(jail, "/opt/libraries/tool"), "tool one\n");
 }
 
-TEST(Layer, ItsFilesStayWhenItsNameGoes) {
+TEST(Layer, ARemovedLayerStaysInItsJails) {
   const std::string id = MakeLayer('9', "gone");
   TestSession jail(ReadyJail(kExecKind, {}, id));
   std::filesystem::rename(g_layers + "/" + id, g_layers + "/old");

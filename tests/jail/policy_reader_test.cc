@@ -73,7 +73,7 @@ TEST_F(Ledger, ARecordThatIsOnlyPartlyThereComesLater) {
   EXPECT_NE(book.Find("late"), nullptr);
 }
 
-TEST_F(Ledger, ItIsBounded) {
+TEST_F(Ledger, TheLedgerIsBounded) {
   absl::StatusOr<sandbox::TemplateLedger> ledger =
       sandbox::TemplateLedger::Create();
   ASSERT_TRUE(ledger.ok()) << ledger.status();
@@ -88,7 +88,7 @@ TEST_F(Ledger, ItIsBounded) {
   EXPECT_TRUE(ledger->Append(many).ok());
 }
 
-TEST_F(Ledger, ItsReadersCantWrite) {
+TEST_F(Ledger, ReadersCantWriteTheLedger) {
   absl::StatusOr<sandbox::TemplateLedger> ledger =
       sandbox::TemplateLedger::Create();
   ASSERT_TRUE(ledger.ok()) << ledger.status();
@@ -152,7 +152,7 @@ TEST_F(PolicyReaderTest, TellsOfTheTemplatesThatThereAreNow) {
   EXPECT_NE(book_->Find(mine), nullptr);
 }
 
-TEST_F(PolicyReaderTest, SaysWhatIsWrongAndGoesOn) {
+TEST_F(PolicyReaderTest, ReportsAnInvalidPolicyAndGoesOn) {
   Start();
   WriteProfile("mine", R"(, "limitz": {})");
   const auto names = Read();
@@ -164,7 +164,7 @@ TEST_F(PolicyReaderTest, SaysWhatIsWrongAndGoesOn) {
   EXPECT_TRUE(Read().ok());
 }
 
-TEST_F(PolicyReaderTest, HasNoRights) {
+TEST_F(PolicyReaderTest, TheReaderHasNoRights) {
   Start();
   ASSERT_TRUE(Read().ok());
   const std::string status =
@@ -187,7 +187,7 @@ TEST_F(PolicyReaderTest, ReadsTheDirectoryThatHasTheNameNow) {
   EXPECT_EQ(names->size(), in_force_->profiles().size() + 1);
 }
 
-TEST_F(PolicyReaderTest, OneThatHangsOrDiesIsNotWaitedFor) {
+TEST_F(PolicyReaderTest, AReaderThatHangsOrDiesIsNotWaitedFor) {
   Start();
   ASSERT_EQ(::kill(reader_->pid(), SIGSTOP), 0);
   EXPECT_EQ(reader_->Read(absl::Milliseconds(50)).status().code(),

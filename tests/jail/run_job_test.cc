@@ -138,7 +138,7 @@ TEST(RunJob, SaysMemoryLimitFromTheKernelsCounter) {
   EXPECT_GT(result.facts.counters.oom_kills, 0u);
 }
 
-TEST(RunJob, EndsWithItsMainProcessAndKillsWhatItLeft) {
+TEST(RunJob, EndsWithTheMainProcessAndKillsTheRest) {
   const JobResult result =
       RunOk(Bash("setsid sleep 1000 & (setsid sleep 1000 &) ; echo done"));
   EXPECT_EQ(result.verdict.outcome, Outcome::kOk);
@@ -222,7 +222,7 @@ TEST(RunJob, StopsFloodsOfOutput) {
   EXPECT_EQ(result.verdict.outcome, Outcome::kOutputLimit);
 }
 
-TEST(RunJob, CancelEndsIt) {
+TEST(RunJob, CancelEndsTheJob) {
   CancelToken cancel;
   std::thread later([&] {
     absl::SleepFor(absl::Milliseconds(300));

@@ -45,7 +45,7 @@ class FileAgent : public ::testing::Test {
   os::Fd socket_;
 };
 
-TEST_F(FileAgent, HasJustTheCodesRights) {
+TEST_F(FileAgent, TheAgentHasJustTheCodesRights) {
   const std::string status = Read("/proc/self/status");
   EXPECT_THAT(status, HasSubstr("Uid:\t1000\t1000\t1000\t1000"));
   EXPECT_THAT(status, HasSubstr("Gid:\t1000\t1000\t1000\t1000"));
@@ -58,14 +58,14 @@ TEST_F(FileAgent, HasJustTheCodesRights) {
   EXPECT_THAT(Read("/proc/self/oom_score_adj"), HasSubstr("1000"));
 }
 
-TEST_F(FileAgent, OpensWhatTheCodeMay) {
+TEST_F(FileAgent, TheAgentOpensWhatTheCodeMay) {
   (void)jail_.Ended(Shell("echo hello > a; echo no > b; chmod 0 b"));
   EXPECT_EQ(Read("/workspace/a"), "=hello\n");
   EXPECT_EQ(Read("/workspace/b"), "error 13");
   EXPECT_EQ(Read("/proc/1/status"), "error 2");
 }
 
-TEST_F(FileAgent, IsNoPartOfTheRun) {
+TEST_F(FileAgent, TheAgentIsNoPartOfTheRun) {
   EXPECT_THAT(Read("/proc/self/cgroup"), HasSubstr("0::/\n"));
   (void)jail_.Ended(Shell("echo hello > a"));
   ASSERT_TRUE(jail_.session().jail().KillRun().ok());
@@ -106,13 +106,13 @@ for pid in range(2, 64):
 print(answers)
 )";
 
-TEST_F(FileAgent, CantBeLookedIntoByTheCode) {
+TEST_F(FileAgent, TheCodeCantInspectTheAgent) {
   const Seen& seen = jail_.Ended(Python(kAttack));
   EXPECT_EQ(seen.out, "{'No such file or directory'}\n") << seen.err;
   EXPECT_NE(Read("/workspace/none"), "");
 }
 
-TEST_F(FileAgent, GetsNoSignalsForOthers) {
+TEST_F(FileAgent, TheAgentGetsNoSignalsForOthers) {
   const std::string stat = Read("/proc/self/stat");
   const pid_t pid = std::atoi(stat.c_str() + 1);
   ASSERT_GT(pid, 1) << stat;

@@ -40,7 +40,7 @@ Seen& StartHeadless(TestSession& jail) {
   return seen;
 }
 
-TEST(KillByPid, TakesWhatHasNoMainThread) {
+TEST(KillByPid, KillsAProcessWithoutAMainThread) {
   TestSession jail;
   Seen& other = jail.Started(Shell("sleep 1000"));
   Seen& seen = StartHeadless(jail);
@@ -57,7 +57,7 @@ TEST(KillByPid, TakesWhatHasNoMainThread) {
   EXPECT_FALSE(other.exited.has_value());
 }
 
-TEST(KillByPid, TakesWhatAProcessLeft) {
+TEST(KillByPid, KillsTheRestOfAProcessThatEnded) {
   TestSession jail;
   const Seen& seen = jail.Ended(Python(
       std::string("import os\nif os.fork() > 0: os._exit(2)\n") + kHeadless));
@@ -68,7 +68,7 @@ TEST(KillByPid, TakesWhatAProcessLeft) {
       jail.Await([&] { return GroupIsEmpty(seen.spawned->fds.events); }));
 }
 
-TEST(KillByPid, TakesWhatStandsStill) {
+TEST(KillByPid, KillsAFrozenProcess) {
   TestSession jail;
   Seen& seen = StartHeadless(jail);
   ASSERT_TRUE(jail.session().Freeze(true).ok());
@@ -79,7 +79,7 @@ TEST(KillByPid, TakesWhatStandsStill) {
   ASSERT_TRUE(jail.session().Freeze(false).ok());
 }
 
-TEST(KillRunByPid, TakesThemAllAndLeavesAJailThatServes) {
+TEST(KillRunByPid, KillsAllProcessesAndTheJailStillServes) {
   TestSession jail;
   Seen& first = StartHeadless(jail);
   Seen& second = jail.Started(Shell("setsid sleep 1000 & wait"));
@@ -91,7 +91,7 @@ TEST(KillRunByPid, TakesThemAllAndLeavesAJailThatServes) {
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 3"))), 3);
 }
 
-TEST(KillJail, TakesWhatHasNoMainThread) {
+TEST(KillJail, KillsAProcessWithoutAMainThread) {
   TestSession jail;
   const Seen& seen = StartHeadless(jail);
   jail.ExpectGone();
@@ -100,7 +100,7 @@ TEST(KillJail, TakesWhatHasNoMainThread) {
   EXPECT_TRUE(GroupIsEmpty(seen.spawned->fds.events));
 }
 
-TEST(EndNamespace, TakesWhatHasNoMainThread) {
+TEST(EndNamespace, KillsAProcessWithoutAMainThread) {
   TestSession jail;
   const Seen& seen = StartHeadless(jail);
   jail.ExpectGone();

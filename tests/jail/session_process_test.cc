@@ -40,7 +40,7 @@ size_t CountGroups(const std::string& run) {
   return count;
 }
 
-TEST(Spawn, AHundredOneAfterAnother) {
+TEST(Spawn, AHundredProcessesInARowEndWithTheirCodes) {
   TestSession jail;
   std::string run;
   for (int i = 0; i < 100; ++i) {
@@ -54,7 +54,7 @@ TEST(Spawn, AHundredOneAfterAnother) {
   EXPECT_LT(CountGroups(run), 4u);
 }
 
-TEST(Spawn, TwentyAtOnce) {
+TEST(Spawn, TwentyProcessesAtOnceKeepTheirOutputApart) {
   TestSession jail;
   std::vector<uint64_t> ids;
   for (int i = 0; i < 20; ++i) {
@@ -70,7 +70,7 @@ TEST(Spawn, TwentyAtOnce) {
   }
 }
 
-TEST(Spawn, SaysHowItEnded) {
+TEST(Spawn, ReportsHowAProcessEnded) {
   TestSession jail;
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 42"))), 42);
   EXPECT_EQ(Signal(jail.Ended(Shell("kill -SEGV $$"))), SIGSEGV);
@@ -125,7 +125,7 @@ TEST(Spawn, LooksAlongThePathWithTheCodesRights) {
   EXPECT_EQ(seen.failed->error, EACCES);
 }
 
-TEST(Spawn, IsRefusedWhatInitCouldNotTake) {
+TEST(Spawn, RefusesARequestThatInitCannotHandle) {
   TestSession jail;
   ProcessSpec spec = Shell("");
   for (const char* directory : {"", "tmp", "./"}) {
@@ -225,7 +225,7 @@ TEST(Spawn, HasTheProgramsRights) {
   EXPECT_THAT(seen.err, HasSubstr("cannot access '/proc/1'"));
 }
 
-TEST(Spawn, OneCanSignalAnother) {
+TEST(Spawn, OneProcessCanSignalAnother) {
   TestSession jail;
   Seen& server = jail.Started(Shell("sleep 1000"));
   const Seen& other =
@@ -235,7 +235,7 @@ TEST(Spawn, OneCanSignalAnother) {
   EXPECT_EQ(Signal(server), SIGTERM);
 }
 
-TEST(KillGroup, TakesATreeAndNoOther) {
+TEST(KillGroup, KillsATreeAndNoOther) {
   TestSession jail;
   ProcessSpec echo = Shell("cat");
   echo.with_stdin = true;
@@ -255,7 +255,7 @@ TEST(KillGroup, TakesATreeAndNoOther) {
   EXPECT_TRUE(jail.Await([&] { return other.out == "alive"; }));
 }
 
-TEST(KillGroup, TakesWhatAProcessLeft) {
+TEST(KillGroup, KillsTheRestOfAProcessThatEnded) {
   TestSession jail;
   Seen& seen = jail.Ended(Shell("(setsid sleep 1000 &); exit 2"));
   EXPECT_EQ(ExitCode(seen), 2);
@@ -265,7 +265,7 @@ TEST(KillGroup, TakesWhatAProcessLeft) {
       jail.Await([&] { return GroupIsEmpty(seen.spawned->fds.events); }));
 }
 
-TEST(KillRun, TakesThemAllAndLeavesAJailThatServes) {
+TEST(KillRun, KillsAllProcessesAndTheJailStillServes) {
   TestSession jail;
   Seen& first = jail.Started(Shell("sleep 1000"));
   Seen& second = jail.Started(Shell("setsid sleep 1000 & wait"));
@@ -358,7 +358,7 @@ TEST(Freeze, LetsKillsThrough) {
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 1"))), 1);
 }
 
-TEST(Beside, AProgramThatInitStarted) {
+TEST(Beside, ProcessesRunBesideAProgram) {
   TestSession jail;
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 1"))), 1);
   ProgramSpec program = {.argv = {"/bin/sh", "-c", "sleep 0.3; exit 3"},
@@ -373,7 +373,7 @@ TEST(Beside, AProgramThatInitStarted) {
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 4"))), 4);
 }
 
-TEST(Beside, AnInterpreterThatWaits) {
+TEST(Beside, ProcessesRunBesideAWaitingInterpreter) {
   TestSession jail;
   ProgramSpec program = {
       .argv = {"/bin/sh", "-c",
@@ -398,7 +398,7 @@ TEST(Beside, AnInterpreterThatWaits) {
   EXPECT_FALSE(other.exited.has_value());
 }
 
-TEST(Beside, ARunnerAndItsReport) {
+TEST(Beside, ProcessesRunBesideARunner) {
   TestSession jail(kPythonKind);
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 1"))), 1);
   EXPECT_FALSE(jail.session().ReleaseReport().valid());
@@ -434,7 +434,7 @@ TEST(Beside, ARunnerAndItsReport) {
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 3"))), 3);
 }
 
-TEST(Beside, ARunnerThatDiedBeforeItsProgramCame) {
+TEST(Beside, ProcessesRunBesideADeadRunner) {
   TestSession jail(kPythonKind);
   ASSERT_TRUE(jail.session().jail().KillRun().ok());
   ASSERT_TRUE(jail.Await([&] { return jail.main_exited().has_value(); }));
@@ -442,7 +442,7 @@ TEST(Beside, ARunnerThatDiedBeforeItsProgramCame) {
   EXPECT_EQ(ExitCode(jail.Ended(Shell("exit 3"))), 3);
 }
 
-TEST(Limits, AreTheJails) {
+TEST(Limits, AProcessFailsAtTheJailsLimits) {
   policy::Limits limits;
   limits.max_processes = 8;
   TestSession jail(kExecKind, limits);
@@ -464,7 +464,7 @@ TEST(Limits, AreTheJails) {
 
 // Last: nothing may be left of all those jails, not even of those whose groups
 // were full when they were killed.
-TEST(Removal, LeavesNoGroup) {
+TEST(Removal, LeavesNoControlGroup) {
   std::string run;
   {
     TestSession jail;

@@ -226,7 +226,7 @@ print("done")
   EXPECT_EQ(result.stdout_result.data, "done\n") << result.stderr_result.data;
 }
 
-TEST(TracedJob, ManyAtOnce) {
+TEST(TracedJob, ManyJobsAreTracedAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([i] {

@@ -39,7 +39,7 @@ std::string NameOf(
 // In both ways in which a kernel starts.
 class Kept : public ::testing::TestWithParam<std::tuple<Cells, const char*>> {};
 
-TEST_P(Kept, TheLastCellShowsIt) {
+TEST_P(Kept, TheLastCellShowsTheKeptState) {
   const auto& [session, zygote] = GetParam();
   KernelProcess kernel({.zygote = zygote});
   CellResult last;
@@ -325,7 +325,7 @@ TEST(PythonCell, LeavesWithAnExitCodeAndTheKernelLivesOn) {
   EXPECT_EQ(kernel.Run("'still here'").Shown(), "'still here'\n");
 }
 
-TEST(PythonCell, IsInterrupted) {
+TEST(PythonCell, ACellIsInterrupted) {
   KernelProcess kernel;
   kernel.Run("import asyncio, time\nx = 'kept'");
   for (const char* code :

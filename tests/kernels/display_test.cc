@@ -182,7 +182,7 @@ TEST_P(Results, AClassHasNoReprOfItsObjects) {
             "<class '__main__.A'>\n");
 }
 
-TEST_P(Results, OneThatShowsItselfIsShownOnce) {
+TEST_P(Results, AnObjectThatShowsItselfIsShownOnce) {
   EXPECT_EQ(Run("class A:\n  def _ipython_display_(self): display('own')\nA()")
                 .Shown(),
             "'own'\n");
@@ -200,7 +200,7 @@ TEST_P(Results, JsonIsWhatEveryReaderTakes) {
   EXPECT_EQ(data["application/json"]["t"], Json::parse("[true, {}]"));
 }
 
-TEST_P(Results, BoundsAreKept) {
+TEST_P(Results, ValuesAboveTheBoundsAreLeftOut) {
   const CellResult many =
       Run("for i in range(5): display(i)", {{"max_results", 2}});
   EXPECT_EQ(many.Shown(), "0\n1\n");
@@ -251,7 +251,7 @@ TEST_P(Results, FiguresAreShownOnceAndInOrder) {
 }
 
 // pyplot was there before the kernel.
-TEST(Figures, OfAZygoteThatHasImportedThem) {
+TEST(Figures, FiguresOfAWarmKernelAreShown) {
   if (!MissingModules({"matplotlib", "numpy", "pandas"}).empty()) {
     ASSERT_FALSE(MustRun());
     GTEST_SKIP() << "NOT RUN: matplotlib, numpy, pandas";
@@ -266,7 +266,7 @@ TEST(Figures, OfAZygoteThatHasImportedThem) {
             "array([0, 1, 2])\n");
 }
 
-TEST_P(Results, ImagesAndTables) {
+TEST_P(Results, ImagesAndTablesAreShown) {
   if (!Has({"PIL", "pandas"})) GTEST_SKIP() << "NOT RUN: PIL, pandas";
   const Json image = OnlyData(
       Run("from PIL import Image\nimport os\nImage.frombytes('L', (64, 64), "
@@ -278,7 +278,7 @@ TEST_P(Results, ImagesAndTables) {
   EXPECT_THAT(table.value("text/html", ""), HasSubstr("<table"));
 }
 
-TEST_P(Results, FormulasOfSympy) {
+TEST_P(Results, FormulasOfSympyAreShown) {
   if (!Has({"sympy"})) GTEST_SKIP() << "NOT RUN: sympy";
   const Json data = OnlyData(Run("import sympy\nsympy.Symbol('x') ** 2 / 2"));
   EXPECT_EQ(data["text/plain"], "x**2/2");

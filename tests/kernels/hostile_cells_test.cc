@@ -26,7 +26,7 @@ std::ostream& operator<<(std::ostream& os, const Damage& damage) {
 
 class Damaged : public ::testing::TestWithParam<Damage> {};
 
-TEST_P(Damaged, TheNextCellsRun) {
+TEST_P(Damaged, CellsAfterTheDamageRun) {
   KernelProcess kernel;
   const CellResult damage = kernel.Run(GetParam().code);
   EXPECT_NE(damage.status, "") << "the kernel has ended: " << damage;

@@ -39,7 +39,7 @@ TEST_F(IPython, CommandsWriteInOrder) {
   EXPECT_EQ(Run("!echo bad >&2").err, "bad\n");
 }
 
-TEST_F(IPython, Magics) {
+TEST_F(IPython, MagicsRun) {
   EXPECT_THAT(Run("%timeit -n1 -r1 1").out, HasSubstr("per loop"));
   const CellResult timed = Run("%%time\nz = 3\nz + 1");
   EXPECT_EQ(timed.Shown(), "4\n");
@@ -60,7 +60,7 @@ TEST_F(IPython, Magics) {
   EXPECT_THAT(Run("f??").out, HasSubstr("def f(a)"));
 }
 
-TEST_F(IPython, ItsFunctionsShow) {
+TEST_F(IPython, DisplayFunctionsShowTheirValue) {
   const CellResult result =
       Run("from IPython.display import HTML, Markdown, display\n"
           "display(HTML('<b>'), Markdown('*m*'))");
@@ -69,7 +69,7 @@ TEST_F(IPython, ItsFunctionsShow) {
   EXPECT_EQ(result.Events("display")[1]["data"]["text/markdown"], "*m*");
 }
 
-TEST_F(IPython, KnowsTheCellsBefore) {
+TEST_F(IPython, EarlierCellsAreInItsHistory) {
   Run("5");
   Run("import IPython");
   EXPECT_EQ(Run("_1, In[1], Out[1]").Shown(), "(5, '5', 5)\n");
@@ -90,7 +90,7 @@ TEST_F(IPython, ErrorsOfMagicsAreTheCells) {
   EXPECT_EQ(kernel_.Run("exit(3)").exit_code, 3);
 }
 
-TEST_F(IPython, LeavesNoFiles) {
+TEST_F(IPython, IPythonLeavesNoFiles) {
   // The working directory is HOME.
   Run("import os, tempfile\nos.mkdir('t')\ntempfile.tempdir = 't'");
   Run("%who");

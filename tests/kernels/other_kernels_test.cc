@@ -389,7 +389,7 @@ TEST(OtherKernelsValues, ThatAreTooLargeOrBrokenAreLeftOut) {
   }
 }
 
-TEST(OtherKernelsEnds, AreSeen) {
+TEST(OtherKernelsEnds, AKernelsEndIsReported) {
   for (const auto& [language, code, exit_code] :
        std::vector<std::tuple<const char*, const char*, int>>{
            {"bash", "kill -9 $$", 137},

@@ -69,34 +69,34 @@ class McpClientsOfTheMachine : public DaemonTest {
                  << said_;                                                   \
   }
 
-TEST_F(McpClientsOfTheMachine, PythonOfTheHandshake) {
+TEST_F(McpClientsOfTheMachine, ThePythonClientWithAHandshakeWorks) {
   FETCH_OR_SKIP("/usr/bin/python3 -m pip install -q --target py \"mcp<2\"");
   EXPECT_THAT(RunClient("env PYTHONPATH=py /usr/bin/python3 "
                         "$SCRIPTS/python_client.py $BINARY $URL"),
               EndsWith("ok\n"));
 }
 
-TEST_F(McpClientsOfTheMachine, PythonWithoutAHandshake) {
+TEST_F(McpClientsOfTheMachine, ThePythonClientWithoutAHandshakeWorks) {
   FETCH_OR_SKIP("/usr/bin/python3 -m pip install -q --target py \"mcp>=2\"");
   EXPECT_THAT(RunClient("env PYTHONPATH=py /usr/bin/python3 "
                         "$SCRIPTS/python_client.py $BINARY $URL"),
               EndsWith("ok\n"));
 }
 
-TEST_F(McpClientsOfTheMachine, NodeOfTheHandshake) {
+TEST_F(McpClientsOfTheMachine, TheNodeClientWithAHandshakeWorks) {
   FETCH_OR_SKIP("npm install --no-audit --no-fund @modelcontextprotocol/sdk");
   EXPECT_THAT(RunClient("node $SCRIPTS/node_client.mjs sdk $BINARY $URL"),
               EndsWith("ok\n"));
 }
 
-TEST_F(McpClientsOfTheMachine, NodeWithoutAHandshake) {
+TEST_F(McpClientsOfTheMachine, TheNodeClientWithoutAHandshakeWorks) {
   FETCH_OR_SKIP(
       "npm install --no-audit --no-fund @modelcontextprotocol/client");
   EXPECT_THAT(RunClient("node $SCRIPTS/node_client.mjs client $BINARY $URL"),
               EndsWith("ok\n"));
 }
 
-TEST_F(McpClientsOfTheMachine, TheInspector) {
+TEST_F(McpClientsOfTheMachine, TheInspectorWorks) {
   FETCH_OR_SKIP(
       "npm install --no-audit --no-fund @modelcontextprotocol/inspector");
   EXPECT_THAT(RunClient("bash $SCRIPTS/inspector.sh $BINARY $URL"),

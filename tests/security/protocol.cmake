@@ -14,7 +14,7 @@ target_compile_definitions(sandglass_protocol_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   SANDGLASS_SPAWNER="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sandglass-spawner")
 # These wait as long as others do, at another moment.
-set(slow "InitSilence.OnceItWasReadyEndsInTime:Collection.OneFileASecondEndsWithTheDaemonsPatience")
+set(slow "InitSilence.SilenceOnceInitWasReadyEndsInTime:Collection.OneFileASecondEndsWithTheDaemonsPatience")
 gtest_discover_tests(sandglass_protocol_test
   TEST_PREFIX "security."
   TEST_FILTER "-${slow}"

@@ -79,7 +79,7 @@ endforeach()
 sandglass_security_test(HostWatchTest "security;nightly" "HostWatchTest.*")
 # Each language's attack alone; several of it at once in one language.
 sandglass_security_part(HostileScripts
-  "*/HostileScripts.NothingGoesThrough/*:*/HostileScripts.NorInManyAtOnce/python")
+  "*/HostileScripts.NoAttackSucceeds/*:*/HostileScripts.NoAttackSucceedsAmongManyAtOnce/python")
 
 # What runs out is an answer to one call.
 add_executable(sandglass_shortage_test

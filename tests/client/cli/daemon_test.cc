@@ -73,7 +73,7 @@ TEST(CliNoDaemonTest, AMissingSocketIsOneLineAtOnce) {
 }
 
 // The kernel takes connections for a daemon that is stopped; only nobody reads.
-TEST(CliNoDaemonTest, OneThatHangsIsFoundWithoutADeadline) {
+TEST(CliNoDaemonTest, ADaemonThatHangsIsFoundWithoutADeadline) {
   int ends[2];
   ASSERT_EQ(
       socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
@@ -90,7 +90,7 @@ TEST(CliNoDaemonTest, OneThatHangsIsFoundWithoutADeadline) {
               HasSubstr("the daemon at unix:/a does not answer"));
 }
 
-TEST(CliNoDaemonTest, RunAndKillSayItToo) {
+TEST(CliNoDaemonTest, RunAndKillReportAMissingDaemonToo) {
   const TempDir dir;
   SubprocessOptions options;
   options.env = {"SANDGLASS_ADDRESS=unix:" + dir.Path("s")};

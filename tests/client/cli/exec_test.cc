@@ -136,7 +136,7 @@ TEST_F(CliExecTest, CtrlCInterruptsTheCommand) {
   EXPECT_FALSE(cancelled_);
 }
 
-TEST_F(CliExecTest, CtrlCTwiceKillsIt) {
+TEST_F(CliExecTest, CtrlCTwiceKillsTheCommand) {
   GoOn([] { return false; }, ExitedWith(0));
   Subprocess client(
       daemon_.Client({"session", "exec", "s", "--", "sleep", "9"}));
@@ -150,7 +150,7 @@ TEST_F(CliExecTest, CtrlCTwiceKillsIt) {
   EXPECT_THAT(result.err, HasSubstr("CANCELLED"));
 }
 
-TEST_F(CliExecTest, SigtermStopsIt) {
+TEST_F(CliExecTest, SigtermStopsTheCommand) {
   GoOn([&] { return stopped_.load(); }, KilledBy(SIGTERM));
   Subprocess client(
       daemon_.Client({"session", "exec", "s", "--", "sleep", "9"}));
@@ -161,7 +161,7 @@ TEST_F(CliExecTest, SigtermStopsIt) {
   EXPECT_EQ(stop_.Get().exec_id(), "e-1");
 }
 
-TEST_F(CliExecTest, TheSignalHereIsTheExitCodeOfWhatItStopped) {
+TEST_F(CliExecTest, ASignalToTheClientIsItsExitCode) {
   v1::ExecEnd end;
   end.set_outcome(v1::OUTCOME_CANCELLED);
   GoOn([&] { return stopped_.load(); }, end);
@@ -193,7 +193,7 @@ TEST_F(CliExecTest, AProgramThatCantBeRunHasTheExitCodeOfShells) {
   }
 }
 
-TEST_F(CliExecTest, AReaderThatGoesAwayEndsIt) {
+TEST_F(CliExecTest, AReaderThatGoesAwayEndsTheCommand) {
   daemon_.execs.on_execute = [&](grpc::ServerContext& context,
                                  const v1::ExecuteRequest&,
                                  ExecServerStream& stream) {
@@ -273,7 +273,7 @@ TEST_F(CliExecTest, CtrlCLeavesWhatOneIsAttachedTo) {
   EXPECT_FALSE(stopped_);
 }
 
-TEST_F(CliExecTest, PsAndStop) {
+TEST_F(CliExecTest, PsListsCommandsAndStopEndsThem) {
   daemon_.execs.on_list_execs = [](const auto& request, auto& response) {
     EXPECT_EQ(request.session_id(), "s");
     v1::ExecInfo& one = *response.add_execs();

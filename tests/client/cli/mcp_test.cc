@@ -47,7 +47,7 @@ v1::RunCodeResponse Hello() {
   return response;
 }
 
-TEST(CliMcpTest, AProgramRunsWithoutAnythingBefore) {
+TEST(CliMcpTest, AProgramRunsInTheFirstCall) {
   FakeDaemon daemon;
   daemon.Answer(Hello());
   Subprocess client(Mcp(daemon.address(), {"--profile", "strict"}));
@@ -151,7 +151,7 @@ TEST(CliMcpTest, ACallHasACeilingThatSaysWhatToDo) {
   EXPECT_EQ(daemon.runs, 0);
 }
 
-TEST(CliMcpTest, ASignalEndsIt) {
+TEST(CliMcpTest, ASignalEndsTheServer) {
   for (const auto& more : {std::vector<std::string>(),
                            std::vector<std::string>{"--http", "127.0.0.1:0"}}) {
     Subprocess client(Mcp("unix:/nonexistent/s", more));

@@ -42,7 +42,7 @@ TEST_F(CliStatusTest, ExitsWith0WhereTheDaemonIsReady) {
   EXPECT_THAT(result.err, IsEmpty());
 }
 
-TEST_F(CliStatusTest, ExitsWith1WhereItIsNot) {
+TEST_F(CliStatusTest, ExitsWith1WhereTheDaemonIsNotReady) {
   v1::GetStatusResponse status = FakeStatus();
   status.set_draining(true);
   Answer(status);
@@ -59,7 +59,7 @@ TEST_F(CliStatusTest, ExitsWith1WhereItIsNot) {
   EXPECT_EQ(parsed["conditions"][0]["name"], "languages");
 }
 
-TEST_F(CliStatusTest, ExitsWith125WhereItCantAsk) {
+TEST_F(CliStatusTest, ExitsWith125WhereTheDaemonCantBeAsked) {
   EXPECT_EQ(daemon_.RunClient({"status"}).exit_code, 125);
   daemon_.Stop();
   const SubprocessResult gone = daemon_.RunClient({"status"});
@@ -68,7 +68,7 @@ TEST_F(CliStatusTest, ExitsWith125WhereItCantAsk) {
   EXPECT_THAT(gone.out, IsEmpty());
 }
 
-TEST_F(CliStatusTest, FitsATerminal) {
+TEST_F(CliStatusTest, TheTextFitsATerminal) {
   Answer(FakeStatus());
   SubprocessOptions options = daemon_.Client({"status"});
   options.terminal = true;
@@ -109,7 +109,7 @@ TEST(CliUsageTest, AsksForOneCallerAndShowsATable) {
   EXPECT_EQ(asked.Get().caller(), "");
 }
 
-TEST(CliUsageTest, SaysWhoMayAsk) {
+TEST(CliUsageTest, ARefusalSaysWhoMayAskForUsage) {
   FakeDaemon daemon;
   daemon.operators.on_get_usage = [](const v1::GetUsageRequest&,
                                      v1::GetUsageResponse&) {
@@ -153,7 +153,7 @@ class CliAuditUsageTest : public ::testing::Test {
   policy::AuditHead head_;
 };
 
-TEST_F(CliAuditUsageTest, NeedsNoDaemon) {
+TEST_F(CliAuditUsageTest, ReadsALogWithoutADaemon) {
   const SubprocessResult result = Usage();
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out,

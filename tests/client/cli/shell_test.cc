@@ -88,7 +88,7 @@ TEST_F(CliShellTest, KeysGoThereAndBytesComeBackAsTheyAre) {
   EXPECT_FALSE(client.TerminalIsRaw());
 }
 
-TEST_F(CliShellTest, ThreeTimesItsKeyLeavesItRunning) {
+TEST_F(CliShellTest, ThreeTimesTheDetachKeyLeavesTheShellRunning) {
   Subprocess client(Shell());
   ASSERT_TRUE(client.ReadUntil("ready"));
   client.Type("\x1d\x1d\x1d");
@@ -102,7 +102,7 @@ TEST_F(CliShellTest, ThreeTimesItsKeyLeavesItRunning) {
 class CliShellSignalTest : public CliShellTest,
                            public ::testing::WithParamInterface<int> {};
 
-TEST_P(CliShellSignalTest, ASignalEndsItAndTheTerminalIsAsBefore) {
+TEST_P(CliShellSignalTest, ASignalEndsTheShellAndTheTerminalIsAsBefore) {
   Subprocess client(Shell());
   ASSERT_TRUE(client.ReadUntil("ready"));
   ASSERT_TRUE(client.TerminalIsRaw());
@@ -124,7 +124,7 @@ TEST_F(CliShellTest, TheTerminalIsAsBeforeWhenTheDaemonDies) {
   EXPECT_FALSE(client.TerminalIsRaw());
 }
 
-TEST_F(CliShellTest, NeedsATerminal) {
+TEST_F(CliShellTest, AShellNeedsATerminal) {
   const SubprocessResult result =
       daemon_.RunClient({"session", "shell", "ses-1"});
   EXPECT_EQ(result.exit_code, 125);

@@ -142,7 +142,7 @@ TEST_F(CliTopTest, WithoutATerminalItPrintsOnce) {
   EXPECT_GE(looks_.load(), 2);
 }
 
-TEST_F(CliTopTest, OnATerminalToo) {
+TEST_F(CliTopTest, WithOnceItPrintsPlainTextOnATerminalToo) {
   SubprocessOptions options = Top();
   options.args.push_back("--once");
   const SubprocessResult result = RunProcess(options);

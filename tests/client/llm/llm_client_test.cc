@@ -160,7 +160,7 @@ TEST_F(LlmClientTest, BusyServersAreAskedAgainAndTheReasonIsTold) {
   EXPECT_EQ(requests[0].body, requests[3].body);
 }
 
-TEST_F(LlmClientTest, AttemptsEnd) {
+TEST_F(LlmClientTest, AttemptsAreBounded) {
   Serve({JsonReply(500, "{}"), JsonReply(500, "{}"), Hello()});
   options_.attempts = 2;
   const auto turn = Ask();
@@ -217,7 +217,7 @@ TEST_F(LlmClientTest, AStreamThatIsCutBeforeItBeganIsAskedAgain) {
   EXPECT_THAT(reasons_, SizeIs(2));
 }
 
-TEST_F(LlmClientTest, AStreamThatIsCutLaterIsNot) {
+TEST_F(LlmClientTest, AStreamThatIsCutAfterItBeganIsNotAskedAgain) {
   Serve({{.chunks = {Delta("Hel")}, .whole = false}, Hello()});
   const auto turn = Ask();
   EXPECT_TRUE(absl::IsDataLoss(turn.status())) << turn.status();
@@ -243,7 +243,7 @@ TEST_F(LlmClientTest, AnErrorInTheStreamIsAskedAgainWhileNothingCame) {
   EXPECT_THAT(server_->requests(), SizeIs(3));
 }
 
-TEST_F(LlmClientTest, AWrongKeyIsTold) {
+TEST_F(LlmClientTest, AWrongKeyIsReported) {
   Serve({JsonReply(401, R"({"error":{"message":"bad key"}})")});
   const auto turn = Ask();
   EXPECT_TRUE(absl::IsUnauthenticated(turn.status()));
@@ -286,7 +286,7 @@ TEST_F(LlmClientTest, ARedirectionIsNotFollowed) {
   EXPECT_THAT(server_->requests(), SizeIs(1));
 }
 
-TEST_F(LlmClientTest, AWebPageIsCalledOne) {
+TEST_F(LlmClientTest, AWebPageInPlaceOfAnAnswerIsNamedAsSuch) {
   HttpReply page = JsonReply(403, "<html><body>Forbidden</body></html>");
   page.content_type = "text/html";
   HttpReply fine = page;
@@ -318,7 +318,7 @@ TEST_F(LlmClientTest, AConversationThatIsTooLongIsToldApart) {
   EXPECT_TRUE(absl::IsResourceExhausted(Ask().status()));
 }
 
-TEST_F(LlmClientTest, AnAnswerThatIsTooLargeEnds) {
+TEST_F(LlmClientTest, AnAnswerThatIsTooLargeEndsTheRequest) {
   std::vector<std::string> chunks(64, Delta(std::string(1 << 14, 'x')));
   Serve({{.chunks = std::move(chunks)}});
   options_.max_bytes = 100000;
@@ -335,7 +335,7 @@ TEST_F(LlmClientTest, WhatIsNotJsonIsNotATurn) {
   EXPECT_THAT(turn.status().message(), HasSubstr("not JSON"));
 }
 
-TEST_F(LlmClientTest, AServerThatDoesNotStreamWillDo) {
+TEST_F(LlmClientTest, AServerThatDoesNotStreamIsSupported) {
   Serve({JsonReply(200, R"({"choices":[{"message":{"content":"Hello"},
                            "finish_reason":"stop"}]})")});
   const auto turn = Ask();
@@ -366,7 +366,7 @@ TEST_F(LlmClientTest, CancellingEndsAStreamAndTheConnection) {
   EXPECT_TRUE(server_->WaitForClosed(1));
 }
 
-TEST_F(LlmClientTest, SilenceEndsARequestThatIsNotAskedAgain) {
+TEST_F(LlmClientTest, SilenceEndsARequestForGood) {
   HttpReply reply = {.chunks = {Delta("Hello")}};
   reply.before = [this](size_t) {
     gate_.WaitForNotificationWithTimeout(absl::Seconds(10));

@@ -69,7 +69,7 @@ TEST(SseTest, ANameIsForOneEventOnly) {
               ElementsAre("a|1", "|2"));
 }
 
-TEST(SseTest, NothingIsNothing) {
+TEST(SseTest, EmptyInputHasNoEvents) {
   EXPECT_THAT(Read("", 1), IsEmpty());
   EXPECT_THAT(ReadInEverySize("\r\n\r\n\n"), IsEmpty());
 }

@@ -196,7 +196,7 @@ TEST_F(McpHttpTest, ANameThatWasMadeToPointHereIsRefused) {
               StartsWith("HTTP/1.1 421"));
 }
 
-TEST_F(McpHttpTokenTest, WhoHasNoTokenIsToldToBringOne) {
+TEST_F(McpHttpTokenTest, ARequestWithoutATokenIsRefused) {
   EXPECT_THAT(With(""), AllOf(StartsWith("HTTP/1.1 401"),
                               HasSubstr("WWW-Authenticate: Bearer")));
   for (const char* wrong : {"Bearer 0123456789abcdeX", "Bearer 0123456789abcde",
@@ -231,7 +231,7 @@ TEST_F(McpHttpTest, TypesThatArentSpokenAreRefused) {
       AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\ndata: {")));
 }
 
-TEST_F(McpHttpTest, ABodyHasACeiling) {
+TEST_F(McpHttpTest, ABodyAboveTheLimitIsRefused) {
   const std::string body =
       Request("1", "ping",
               absl::StrCat("{\"a\":\"", std::string(kMaxRpcBytes, 'x'), "\"}"));
@@ -417,7 +417,7 @@ TEST_F(McpHttpTest, AStreamComesWhereProgressIsWanted) {
               HasSubstr("Content-Type: application/json\r\n"));
 }
 
-TEST_F(McpHttpTest, WhoGoesAwayHasCancelled) {
+TEST_F(McpHttpTest, AClientThatGoesAwayCancelsItsCall) {
   const std::string call =
       Post(kUsual, Request("1", "tools/call", CallOf("hang")));
   const std::string stream =
@@ -470,7 +470,7 @@ TEST_F(McpHttpTest, TooManyConnectionsAreToldToComeBack) {
   }));
 }
 
-TEST(ListenAddressTest, OnlyAddressesAreTaken) {
+TEST(ListenAddressTest, OnlyValidAddressesAreAccepted) {
   EXPECT_TRUE(ParseListenAddress("127.0.0.1:0")->loopback);
   EXPECT_TRUE(ParseListenAddress("localhost:80")->loopback);
   EXPECT_TRUE(ParseListenAddress("[::1]:80")->loopback);

@@ -184,7 +184,7 @@ TEST_F(McpProtocolTest, ToolsSayWhatTheyDoToTheWorld) {
   EXPECT_EQ(hints("echo")["openWorldHint"], false);
 }
 
-TEST_F(McpProtocolTest, WhatIsNotOfferedIsNotThere) {
+TEST_F(McpProtocolTest, UnknownMethodsAreRefused) {
   for (const char* method : {"resources/list", "prompts/list", "tasks/get",
                              "logging/setLevel", "subscriptions/listen"}) {
     EXPECT_EQ(ErrorOf(Request("1", method)), kMethodNotFound) << method;
@@ -211,7 +211,7 @@ TEST_F(McpProtocolTest, ACallGivesTextAndImagesAndNothingStructured) {
   EXPECT_FALSE(modern.contains("structuredContent"));
 }
 
-TEST_F(McpProtocolTest, ACallThatIsNoneIsAnErrorOfTheProtocol) {
+TEST_F(McpProtocolTest, AMalformedCallIsAProtocolError) {
   EXPECT_EQ(ErrorOf(Request("1", "tools/call")), kInvalidParams);
   EXPECT_EQ(ErrorOf(Request("1", "tools/call", CallOf("echo", "[]"))),
             kInvalidParams);
@@ -221,7 +221,7 @@ TEST_F(McpProtocolTest, ACallThatIsNoneIsAnErrorOfTheProtocol) {
   EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("no_such"));
 }
 
-TEST_F(McpProtocolTest, WrongArgumentsAreTheModelsToPutRight) {
+TEST_F(McpProtocolTest, WrongArgumentsAreAnErrorInTheResult) {
   const auto refused = [&](const std::string& arguments) {
     const Json answer =
         Answer(Request("1", "tools/call", CallOf("echo", arguments)));

@@ -127,7 +127,7 @@ TEST_F(McpStdioTest, AnIdIsForOneCallAtATime) {
               HasSubstr("still under way"));
 }
 
-TEST_F(McpStdioTest, SoManyRunAtOnceAndTheOthersWait) {
+TEST_F(McpStdioTest, CallsBeyondTheLimitWait) {
   const int max = static_cast<int>(ToolCalls::kMaxRunning);
   for (int i = 0; i < max + 1; ++i) {
     Send(Request(absl::StrCat(i), "tools/call", CallOf("hang")));
@@ -142,7 +142,7 @@ TEST_F(McpStdioTest, SoManyRunAtOnceAndTheOthersWait) {
   EXPECT_EQ(tools_.hanging, max - 1);
 }
 
-TEST_F(McpStdioTest, MoreThanCanWaitAreRefused) {
+TEST_F(McpStdioTest, CallsBeyondTheQueueAreRefused) {
   const size_t max = ToolCalls::kMaxRunning + ToolCalls::kMaxWaiting;
   for (size_t i = 0; i < max + 10; ++i) {
     Send(Request(absl::StrCat(i), "tools/call", CallOf("hang")));
@@ -160,7 +160,7 @@ TEST_F(McpStdioTest, TheEndOfTheInputCancelsWhatRuns) {
   EXPECT_TRUE(Next().is_null());
 }
 
-TEST_F(McpStdioTest, ALastLineNeedsNoEnd) {
+TEST_F(McpStdioTest, TheLastLineNeedsNoNewline) {
   EXPECT_EQ(WriteAll(to_.get(), Request("1", "ping")), 0);
   EndInput();
   EXPECT_EQ(Next()["id"], 1);
@@ -180,7 +180,7 @@ TEST_F(McpStdioTest, ALineThatIsTooLongIsPassedOver) {
   sender.join();
 }
 
-TEST_F(McpStdioTest, AnOutputThatBreaksEndsAll) {
+TEST_F(McpStdioTest, ABrokenOutputEndsTheServer) {
   Send(Request("1", "tools/call", CallOf("hang")));
   ASSERT_TRUE(Soon([&] { return tools_.hanging == 1; }));
   from_ = UniqueFd();

@@ -78,7 +78,7 @@ TEST_P(EachProvider, ComesToTheAnswersOfTheFoundingConversations) {
   }
 }
 
-TEST_P(EachProvider, HearsOfSeveralCallsInTheirOrder) {
+TEST_P(EachProvider, AnswersSeveralCallsInTheirOrder) {
   // Words that only the output has: the request repeats the programs, and its
   // ids are chance digits.
   Script({Turn("", {RunPython("x = 'sec'"),

@@ -106,7 +106,7 @@ class CompileCache : public OwnDaemonTest {
   std::string policy_;
 };
 
-TEST_F(CompileCache, TheSecondAnswerIsTheFirst) {
+TEST_F(CompileCache, TheSecondAnswerIsFromTheCache) {
   v1::RunCodeRequest cpp = Program("cpp", kWarns);
   cpp.set_stdin("there");
   const v1::RunCodeRequest go =
@@ -170,7 +170,7 @@ TEST_F(CompileCache, TheSecondAnswerIsTheFirst) {
   EXPECT_EQ(State().max_bytes(), uint64_t{256} << 20);
 }
 
-TEST_F(CompileCache, WhatIsTheProgramsAloneMakesNoDifference) {
+TEST_F(CompileCache, TheProgramsOwnInputsMakeNoDifference) {
   v1::RunCodeRequest request = Program(
       "cpp",
       "#include <cstdio>\n#include <cstdlib>\nint main(int n, char** a) {\n"
@@ -190,7 +190,7 @@ TEST_F(CompileCache, WhatIsTheProgramsAloneMakesNoDifference) {
   EXPECT_EQ(result.response.files_size(), 1);
 }
 
-TEST_F(CompileCache, AnythingElseIsCompiledAnew) {
+TEST_F(CompileCache, AnyOtherChangeIsCompiledAnew) {
   const v1::RunCodeRequest plain = Program("cpp", kWarns);
   EXPECT_FALSE(IsHit(plain));
   ASSERT_TRUE(IsHit(plain));
@@ -291,7 +291,7 @@ TEST_F(CompileCache, AProgramThatChangesItselfChangesNothingElse) {
   EXPECT_THAT(result.response.stdout().data(), HasSubstr("original\n"));
 }
 
-TEST_F(CompileCache, JailsDontHaveItsFiles) {
+TEST_F(CompileCache, JailsDontSeeTheCachesFiles) {
   EXPECT_FALSE(IsHit(Program("cpp", kWarns)));
   const std::string name = fs::path(Files(1).front()).filename().string();
   v1::RunCodeRequest look = Bash(
@@ -307,7 +307,7 @@ TEST_F(CompileCache, JailsDontHaveItsFiles) {
       << Describe(result);
 }
 
-TEST_F(CompileCache, OnlyWhatWentWellIsKept) {
+TEST_F(CompileCache, OnlySuccessfulCompilesAreKept) {
   const v1::RunCodeRequest broken =
       Program("cpp", "int main() { return \"no\"; }\n");
   for (int i = 0; i < 2; ++i) {
@@ -403,7 +403,7 @@ TEST_F(CompileCache, JavaPluginsDontRun) {
   EXPECT_EQ(result.response.stdout().data(), "1\n");
 }
 
-TEST_F(CompileCache, IsThereAfterARestart) {
+TEST_F(CompileCache, TheCacheSurvivesARestart) {
   const v1::RunCodeRequest request = Program("cpp", kWarns);
   EXPECT_FALSE(IsHit(request));
   ASSERT_NO_FATAL_FAILURE(Restart());
@@ -451,7 +451,7 @@ TEST_F(CompileCache, ADamagedFileIsNeverRun) {
   }
 }
 
-TEST_F(CompileCache, CanBeSwitchedOff) {
+TEST_F(CompileCache, TheCacheCanBeSwitchedOff) {
   const v1::RunCodeRequest request = Program("cpp", kWarns);
   EXPECT_FALSE(IsHit(request));
   Files(1);

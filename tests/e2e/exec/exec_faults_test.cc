@@ -36,7 +36,7 @@ class ExecFaults : public Exec {
   }
 };
 
-TEST_F(ExecFaults, OneWithoutANameEndsWithItsClient) {
+TEST_F(ExecFaults, ACommandWithoutANameEndsWithItsClient) {
   std::string id;
   {
     ExecStream stream(execs(), StartOf(Command("echo up; sleep 1000")));
@@ -58,7 +58,7 @@ TEST_F(ExecFaults, OneWithoutANameEndsWithItsClient) {
                 absl::Seconds(20)));
 }
 
-TEST_F(ExecFaults, OneWithANameLivesOn) {
+TEST_F(ExecFaults, ACommandWithANameOutlivesItsClient) {
   v1::ExecSpec spec = Command("echo up; read line; echo got $line");
   spec.set_exec_id("mine");
   spec.set_open_stdin(true);
@@ -113,7 +113,7 @@ TEST_F(ExecFaults, AClientThatNeverReadsIsGivenUp) {
   EXPECT_THAT(Stop(id, absl::ZeroDuration(), &info), IsOk());
 }
 
-TEST_F(ExecFaults, TwoHundredInTheBackground) {
+TEST_F(ExecFaults, CommandsBeyondTheLimitAreRefused) {
   int begun = 0;
   while (begun < 200) {
     std::vector<std::string> ids;
@@ -136,7 +136,7 @@ TEST_F(ExecFaults, TwoHundredInTheBackground) {
   EXPECT_EQ(List().execs_size(), 64);
 }
 
-TEST_F(ExecFaults, AThousandInARow) {
+TEST_F(ExecFaults, AThousandCommandsInARowEndWithTheirCodes) {
   v1::StartExecResponse response;
   for (int i = 0; i < 1000; ++i) {
     const std::string code = std::to_string(i % 100);
@@ -180,7 +180,7 @@ TEST_F(ExecFaults, ADiskThatWasFullIsBlamedOnlyWhereTheErrorNamesIt) {
               OutcomeIs(v1::OUTCOME_DISK_LIMIT));
 }
 
-TEST_F(ExecFaults, ADeletedSessionEndsThem) {
+TEST_F(ExecFaults, ADeletedSessionEndsItsCommands) {
   ExecStream stream(execs(), StartOf(Background("echo up; sleep 1000")));
   ASSERT_TRUE(stream.ReadUntil("up"));
   ASSERT_THAT(session().Delete(), IsOk());
@@ -191,7 +191,7 @@ TEST_F(ExecFaults, ADeletedSessionEndsThem) {
   EXPECT_EQ(ReasonOf(Execute("true").status), "SESSION_DELETED");
 }
 
-TEST_F(ExecFaults, AJailThatDiesIsToldOf) {
+TEST_F(ExecFaults, AJailThatDiesIsReportedToItsCommands) {
   ExecStream stream(execs(), StartOf(Command("echo up; sleep 1003")));
   ASSERT_TRUE(stream.ReadUntil("up"));
   const std::vector<Process> its = WaitForMarked(daemon(), "sleep 1003");
@@ -286,7 +286,7 @@ TEST_F(ExecFaults, AStreamThatBeginsWronglyIsRefused) {
 
 class ExecShutdown : public OwnDaemonTest {};
 
-TEST_F(ExecShutdown, StreamsEndWithAWord) {
+TEST_F(ExecShutdown, StreamsEndWithAReason) {
   ASSERT_NO_FATAL_FAILURE(
       StartDaemon({.config = R"({"drain_timeout": "500ms"})"}));
   auto stub = v1::ExecService::NewStub(grpc::CreateChannel(

@@ -31,7 +31,7 @@ class ExecTerminal : public Exec {
   }
 };
 
-TEST_F(ExecTerminal, IsOneOfItsOwn) {
+TEST_F(ExecTerminal, ACommandHasATerminalOfItsOwn) {
   const ExecResult result = Execute(OnTerminal(
       "test -t 0 && test -t 1 && test -t 2 && tty; stty size; echo $TERM; "
       "echo err >&2"));
@@ -46,7 +46,7 @@ TEST_F(ExecTerminal, IsOneOfItsOwn) {
               HasSubstr("40 132"));
 }
 
-TEST_F(ExecTerminal, ItsSizeFollowsTheClients) {
+TEST_F(ExecTerminal, TheTerminalsSizeFollowsTheClients) {
   ExecStream stream(
       execs(),
       StartOf(OnTerminal("trap 'stty size' WINCH; echo up; "
@@ -110,7 +110,7 @@ TEST_F(ExecTerminal, SignalsGoToTheForeground) {
   EXPECT_EQ(info.end().outcome(), v1::OUTCOME_CANCELLED);
 }
 
-TEST_F(ExecTerminal, IsHungUpOnceMore) {
+TEST_F(ExecTerminal, AStopHangsUpTheTerminal) {
   ExecStream stream(execs(),
                     StartOf(OnTerminal("trap '' TERM; trap 'echo hung up' HUP; "
                                        "exec 2>/dev/null; echo here; "
@@ -138,7 +138,7 @@ TEST_F(ExecTerminal, ProgramsCanReadKeyByKey) {
   EXPECT_EQ(stream.result().outcome(), v1::OUTCOME_OK);
 }
 
-TEST_F(ExecTerminal, EndsWithItsClient) {
+TEST_F(ExecTerminal, AShellEndsWithItsClient) {
   std::string id;
   {
     ExecStream shell(execs(), StartOf(Shell()));
@@ -149,7 +149,7 @@ TEST_F(ExecTerminal, EndsWithItsClient) {
   EXPECT_EQ(end.exec().end().outcome(), v1::OUTCOME_CANCELLED);
 }
 
-TEST_F(ExecTerminal, ThereAreOnlySoMany) {
+TEST_F(ExecTerminal, TerminalsBeyondTheLimitAreRefused) {
   std::vector<std::unique_ptr<ExecStream>> streams;
   for (int i = 0; i < 16; ++i) {
     streams.push_back(std::make_unique<ExecStream>(

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kToTheEnd = -absl::Seconds(1);
 
-TEST_F(Exec, SaysHowItEnded) {
+TEST_F(Exec, ACommandsEndIsReported) {
   const ExecResult ok = Execute("echo out; echo err >&2");
   ASSERT_THAT(ok.status, IsOk());
   EXPECT_EQ(ok.out(), "out\n");
@@ -40,7 +40,7 @@ TEST_F(Exec, SaysHowItEnded) {
   EXPECT_EQ(words.out(), "a b|$c|*|");
 }
 
-TEST_F(Exec, KeepsFilesFromOneToTheNext) {
+TEST_F(Exec, FilesStayFromOneCommandToTheNext) {
   EXPECT_EQ(Execute("echo kept > notes").outcome(), v1::OUTCOME_OK);
   EXPECT_EQ(Execute("cat notes").out(), "kept\n");
 }
@@ -177,7 +177,7 @@ TEST_F(Exec, ReplaysFromASequence) {
   EXPECT_EQ(beyond.result().outcome(), v1::OUTCOME_OK);
 }
 
-TEST_F(Exec, TellsWhatIsNoLongerKept) {
+TEST_F(Exec, OutputThatIsNoLongerKeptIsReported) {
   v1::ExecSpec spec = Background("yes 1234567 | head -c 1048576");
   spec.mutable_limits()->set_output_bytes(16384);
   const v1::ExecSnapshot end = Ended(Begin(spec));
@@ -221,7 +221,7 @@ TEST_F(Exec, TenMebibytesGoThroughCat) {
   EXPECT_TRUE(result.out() == data) << result.out().size();
 }
 
-TEST_F(Exec, ReadsWhatItIsGiven) {
+TEST_F(Exec, StandardInputReachesTheCommand) {
   EXPECT_EQ(Execute("cat; echo end").out(), "end\n");
   v1::ExecSpec spec = Command("wc -c");
   spec.set_stdin(std::string(300'000, 'x'));
@@ -247,7 +247,7 @@ TEST_F(Exec, ReadsWhatItIsGiven) {
   EXPECT_EQ(DataOf(snapshot, v1::OUTPUT_STREAM_STDOUT), "got word\nlast");
 }
 
-TEST_F(Exec, LimitsEndItAndNotItsSession) {
+TEST_F(Exec, LimitsEndTheCommandAndNotItsSession) {
   TestSession python(client());
   ASSERT_THAT(python.Run("x = 41"), OutcomeIs(v1::OUTCOME_OK));
   const auto run = [&](std::string_view text, const v1::Limits& limits) {
@@ -456,7 +456,7 @@ TEST_F(Exec, SignalsReachItsGroup) {
   EXPECT_EQ(stream.result().end->signal().number(), SIGTERM);
 }
 
-TEST_F(Exec, WhatItLeavesBehindEndsWithIt) {
+TEST_F(Exec, ProcessesLeftBehindEndWithTheCommand) {
   const ExecResult result =
       Execute("setsid sleep 1000 & sleep 1000 & echo left");
   EXPECT_EQ(result.outcome(), v1::OUTCOME_OK);
@@ -481,7 +481,7 @@ TEST_F(Exec, ListsTheNewestFirst) {
   EXPECT_EQ(list.execs(1).argv(2), "sleep 100");
 }
 
-TEST_F(Exec, DetachLeavesItRunning) {
+TEST_F(Exec, DetachLeavesTheCommandRunning) {
   v1::ExecSpec spec = Command("echo up; read line; echo got $line");
   spec.set_open_stdin(true);
   ExecStream stream(execs(), StartOf(spec));

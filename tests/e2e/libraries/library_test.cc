@@ -57,7 +57,7 @@ TEST_P(LibrariesEach, AreInstalledByTheCommandLine) {
   EXPECT_THAT(again.err, Not(HasSubstr("libraries: ")));
 }
 
-TEST_P(LibrariesEach, ThatAreNotThereAreToldInTheToolsWords) {
+TEST_P(LibrariesEach, ThatDontExistAreReportedInTheToolsWords) {
   EXPECT_THAT(RunError(Asking({language().missing}),
                        grpc::StatusCode::FAILED_PRECONDITION,
                        "LIBRARIES_NOT_INSTALLED"),

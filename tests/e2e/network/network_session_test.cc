@@ -25,7 +25,7 @@ v1::CreateSessionRequest SessionIn(const std::string& profile) {
   return create;
 }
 
-TEST_F(NetworkTest, CellsTellWhatEachOfThemTook) {
+TEST_F(NetworkTest, EachCellReportsItsNetworkUse) {
   TestSession session(client(), SessionIn("web"));
   const std::string fetch =
       absl::StrCat("import urllib.request as u; print(u.urlopen('http://",
@@ -67,7 +67,7 @@ class NetworkOfCommands : public NetworkTest {
   std::string out_;  // of the last one
 };
 
-TEST_F(NetworkOfCommands, IsToldOfEachOfThem) {
+TEST_F(NetworkOfCommands, IsReportedForEachCommand) {
   TestSession session(client(), SessionIn("web"));
   const std::string fetch =
       absl::StrCat("curl -sS http://", kAllowed, "/command");
@@ -97,7 +97,7 @@ TEST_F(NetworkOfCommands, IsToldOfEachOfThem) {
   EXPECT_EQ(lines[3]["network"]["connections"], 0);
 }
 
-TEST_F(NetworkOfCommands, IsNothingWhereTheProfileHasNone) {
+TEST_F(NetworkOfCommands, IsEmptyWhereTheProfileHasNoNetwork) {
   TestSession session(client(), SessionIn("default"));
   EXPECT_FALSE(Run(session, "true").has_network());
   ASSERT_THAT(Lines(), SizeIs(1));

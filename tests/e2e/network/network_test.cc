@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(Java, EachTlsClient, ::testing::Values(kJavaTls),
 INSTANTIATE_TEST_SUITE_P(Network, EachClientThatTrusts,
                          ::testing::ValuesIn(ClientsThatTrust()), NameOf);
 
-TEST_F(NetworkTest, ASecretIsPutInOnlyAtTheEdge) {
+TEST_F(NetworkTest, ASecretIsInsertedByTheProxyOnly) {
   const std::string fetch =
       absl::StrCat("curl -sS -H 'Authorization: Bearer ${secret:API_KEY}' ");
   const v1::RunCodeResponse response = RunIn(
@@ -354,7 +354,7 @@ TEST_F(NetworkTest, BudgetsHoldForEachRun) {
 
 // What listens in a program's jail for the proxy (127.0.0.1:3128, as
 // /proc/net/tcp writes it) is in no compiler's.
-TEST_F(NetworkTest, CompilersHaveNone) {
+TEST_F(NetworkTest, CompilersHaveNoNetwork) {
   const std::string door = "0100007F:0C38";
   const v1::RunCodeResponse program =
       RunIn("web", Program("bash", "cat /proc/net/tcp"));
@@ -397,7 +397,7 @@ TEST_F(NetworkTest, NobodyHasASecretsFile) {
   EXPECT_GE(looked_at, 3);  // daemon, proxy, spawner
 }
 
-TEST_F(NetworkTest, OthersHaveNone) {
+TEST_F(NetworkTest, OtherProfilesHaveNoNetwork) {
   const v1::RunCodeResponse response = RunIn(
       "default",
       Program("bash",
@@ -412,7 +412,7 @@ TEST_F(NetworkTest, OthersHaveNone) {
 
 // A profile that comes while the daemon runs is one for the proxy, too; one
 // that lists a secret which isn't there doesn't come.
-TEST_F(NetworkTest, ProfilesComeWhileTheDaemonRuns) {
+TEST_F(NetworkTest, ReloadedProfilesChangeTheNetwork) {
   WriteProfile("later", R"({"description": "later", "network": {
       "hosts": [{"host": "allowed.test.org", "ports": [80]}]}})");
   daemon().Signal(SIGHUP);

@@ -164,7 +164,7 @@ TEST_F(Audit, DecisionsAndConsentAreOnRecord) {
   EXPECT_THAT(Verify().findings, IsEmpty());
 }
 
-TEST_F(Audit, WithoutItNothingRunsAndHealthSaysSo) {
+TEST_F(Audit, WithoutALogNothingRunsAndHealthSaysSo) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = Config()}));
   ASSERT_THAT(client().Run(Bash("echo hi")), OutcomeIs(v1::OUTCOME_OK));
   // What is only its file goes on in another.
@@ -195,7 +195,7 @@ TEST_F(Audit, WithoutItNothingRunsAndHealthSaysSo) {
   StopDaemon();
 }
 
-TEST_F(Audit, AnEndThatWasAlteredIsNotGoneOnWith) {
+TEST_F(Audit, ALogWhoseEndWasAlteredIsNotContinued) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = Config()}));
   StopDaemon();
   std::string text = ReadFile(first_file());

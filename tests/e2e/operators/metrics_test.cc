@@ -64,7 +64,7 @@ TEST_F(MetricsOfDaemon, DebiansPrometheusReadsThemAndItsRulesAreQuiet) {
   StopDaemon();
 }
 
-TEST_F(MetricsOfDaemon, NameNeitherCallersNorRuns) {
+TEST_F(MetricsOfDaemon, MetricsNameNeitherCallersNorRuns) {
   const RunResult run = client().Run(Bash("echo hi"));
   ASSERT_THAT(run, OutcomeIs(v1::OUTCOME_OK));
   const std::string text = Text();
@@ -75,7 +75,7 @@ TEST_F(MetricsOfDaemon, NameNeitherCallersNorRuns) {
   StopDaemon();
 }
 
-TEST_F(MetricsOfDaemon, NonsenseOnTheirPortHarmsNothing) {
+TEST_F(MetricsOfDaemon, NonsenseOnTheMetricsPortHarmsNothing) {
   // Too many who say nothing, garbage, a huge head, a path that isn't there.
   RunShell(absl::StrCat("host=", address_, R"( bash 2>/dev/null <<'END'
 port=${host##*:}

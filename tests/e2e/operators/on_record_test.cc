@@ -160,7 +160,7 @@ TEST_F(OnRecord, ACommandAndItsSessionHaveTheirLines) {
   EXPECT_THAT(Verify().findings, IsEmpty());
 }
 
-TEST_F(OnRecord, TextsAreInItWhereThatIsWanted) {
+TEST_F(OnRecord, ProgramTextsAreRecordedWhereConfigured) {
   ASSERT_NO_FATAL_FAILURE(Start(", \"code\": true"));
   TestSession session(client(), v1::CreateSessionRequest());
   ASSERT_THAT(Execute(*execs_, Command(session.id(), "echo hi")).status,
@@ -200,7 +200,7 @@ TEST_F(OnRecord, WhatRunsAsTheDaemonStopsIsOnRecord) {
   EXPECT_EQ(Lines("session_ended")[0]["reason"], "SESSION_DIED");
 }
 
-TEST_F(OnRecord, WithoutItNoneBeginsAndNoEndIsTold) {
+TEST_F(OnRecord, WithoutALogNoCommandBeginsAndNoEndIsReported) {
   ASSERT_NO_FATAL_FAILURE(Start());
   TestSession session(client(), v1::CreateSessionRequest());
   v1::ExecSpec spec = Command(session.id(), "echo ready; read x");

@@ -150,7 +150,7 @@ TEST_F(Consent, AnotherKeyIsAskedAgainAndTheEndRejects) {
   EXPECT_EQ(Count(v1::APPROVAL_STATE_PENDING), 0);
 }
 
-TEST_F(Consent, CtrlCRejects) {
+TEST_F(Consent, CtrlCRejectsTheRun) {
   Subprocess run(Asking("print('ran', eval('3'))"));
   ASSERT_TRUE(run.ReadUntil(kQuestion));
   run.Type(kCtrlC);
@@ -160,7 +160,7 @@ TEST_F(Consent, CtrlCRejects) {
   EXPECT_EQ(Count(v1::APPROVAL_STATE_PENDING), 0);
 }
 
-TEST_F(Consent, WhatWasEditedIsLookedAtAnew) {
+TEST_F(Consent, AnEditedProgramIsInspectedAnew) {
   // Once to another program that asks, then to one that doesn't.
   MakeEditor(
       "case \"$(cat \"$1\")\" in *four*) echo 'print(\"mended\")' > \"$1\" ;;\n"
@@ -256,7 +256,7 @@ TEST_F(Consent, InASessionItCanBeForAllRuns) {
   EXPECT_THAT(next.out, AllOf(HasSubstr("43"), Not(HasSubstr("[a]pprove"))));
 }
 
-TEST_F(Consent, WhoMayNotApproveIsNotAsked) {
+TEST_F(Consent, ACallerWhoMayNotApproveIsNotAsked) {
   SubprocessOptions options = Asking("x = eval('9')");
   options.args[2] = "asks-others";
   const SubprocessResult result = RunProcess(options);

@@ -144,7 +144,7 @@ class PolicyLanguages : public OwnDaemonTest {
   std::string policy_;
 };
 
-TEST_F(PolicyLanguages, GoodProgramsRun) {
+TEST_F(PolicyLanguages, ProgramsWithoutFindingsRun) {
   for (const Language& language : kLanguages) {
     for (int time = 0; time < 2;
          ++time) {  // compiled, and taken from the cache
@@ -157,7 +157,7 @@ TEST_F(PolicyLanguages, GoodProgramsRun) {
   }
 }
 
-TEST_F(PolicyLanguages, WhatIsForbiddenDoesNotRun) {
+TEST_F(PolicyLanguages, ForbiddenProgramsDoNotRun) {
   for (const Language& language : kLanguages) {
     for (int time = 0; time < 2; ++time) {
       const v1::RunCodeResponse run = Run(language, language.module);
@@ -176,7 +176,7 @@ TEST_F(PolicyLanguages, WhatIsForbiddenDoesNotRun) {
   }
 }
 
-TEST_F(PolicyLanguages, WhatIsAskedAboutWaits) {
+TEST_F(PolicyLanguages, ProgramsThatNeedApprovalWait) {
   for (const Language& language : kLanguages) {
     const v1::RunCodeResponse run = Run(language, language.call);
     EXPECT_EQ(run.outcome(), v1::OUTCOME_NEEDS_APPROVAL)
@@ -231,7 +231,7 @@ TEST_F(PolicyLanguages, CellsThatOnlyACompilerCouldReadDoNotPass) {
               HasSubstr("a cell has none"));
 }
 
-TEST_F(PolicyLanguages, WhatIsNoProgramDoesNotRun) {
+TEST_F(PolicyLanguages, InvalidProgramsDoNotRun) {
   for (const Language& language : kLanguages) {
     const v1::RunCodeResponse run = Run(language, language.broken);
     EXPECT_NE(run.outcome(), v1::OUTCOME_OK) << language.id;

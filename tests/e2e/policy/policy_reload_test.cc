@@ -122,7 +122,7 @@ TEST_F(PolicyReload, RunsThatComeAfterItHaveTheNewProfiles) {
   EXPECT_EQ(State().reloads(), 2U);
 }
 
-TEST_F(PolicyReload, WhatIsWrongKeepsTheOldPolicyAndIsTold) {
+TEST_F(PolicyReload, AnInvalidPolicyIsReportedAndTheOldOneKept) {
   ASSERT_NO_FATAL_FAILURE(Start(/*supervised=*/true));
   const std::string digest = State().digest();
   WriteProfile("mine", R"({"description": "d", "env": {"A": "2"}})");
@@ -222,7 +222,7 @@ TEST_F(PolicyReload, SignalsThroughoutTheStartDisturbNothing) {
   StopDaemon();
 }
 
-TEST_F(PolicyReload, WhatGoesOnGoesOn) {
+TEST_F(PolicyReload, RunsUnderWayAreNotDisturbed) {
   ASSERT_NO_FATAL_FAILURE(Start());
   v1::CreateSessionRequest create;
   create.set_language("python");
@@ -276,7 +276,7 @@ TEST_F(PolicyReload, ManyAtOnceUnderLoadLoseNothing) {
   EXPECT_TRUE(WaitFor([&] { return Said("mine", kShowA) == "39\n"; }));
 }
 
-TEST_F(PolicyReload, CanariesAreTriedAgain) {
+TEST_F(PolicyReload, CanariesAreTriedAgainAfterAReload) {
   ASSERT_NO_FATAL_FAILURE(Start(/*supervised=*/false, /*canaries=*/true));
   // What no interpreter can do without.
   WriteProfile("mine", R"({"description": "d", "seccomp": "broken",

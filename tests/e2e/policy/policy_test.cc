@@ -127,7 +127,7 @@ TEST_F(Policy, ARuleKeepsAProgramFromRunning) {
   EXPECT_EQ(denied.findings(0).column(), 1u);
 }
 
-TEST_F(Policy, TricksAreSeen) {
+TEST_F(Policy, TricksAreFoundByTheRules) {
   for (const char* code :
        {"from os import system as s\ns('id')", "__import__('os')",
         "__import__('o' + 's').system('id')",
@@ -146,7 +146,7 @@ TEST_F(Policy, TricksAreSeen) {
             v1::OUTCOME_DENIED);
 }
 
-TEST_F(Policy, WhatPassesRunsAsEver) {
+TEST_F(Policy, ProgramsThatPassRunAsEver) {
   const v1::RunCodeResponse run =
       Run("gate", "import math\nos = 'a string'\nprint(math.sqrt(16), os)\n");
   EXPECT_EQ(run.outcome(), v1::OUTCOME_OK);
@@ -306,7 +306,7 @@ TEST_F(Policy, AnApprovalExpires) {
   EXPECT_EQ(reason, "APPROVAL_EXPIRED");
 }
 
-TEST_F(Policy, OnlyApproversAnswerForOthers) {
+TEST_F(Policy, OnlyApproversApproveForOthers) {
   // Another account asks; the test itself, root, is an approver.
   const std::string asked =
       As(34567, "run --profile gate -l python -c 'print(eval(\"1\"))'");
@@ -340,7 +340,7 @@ TEST_F(Policy, OnlyApproversAnswerForOthers) {
   EXPECT_THAT(As(34567, run), HasSubstr("used up"));
 }
 
-TEST_F(Policy, WhatIsDeniedStaysDenied) {
+TEST_F(Policy, ADeniedRunStaysDenied) {
   const std::string asked =
       As(34567, "run --profile gate -l python -c 'exec(\"1\")'");
   const size_t at = asked.find("approve appr-");

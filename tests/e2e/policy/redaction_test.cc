@@ -71,7 +71,7 @@ const std::string& ExpectedOutput() {
   return text;
 }
 
-TEST_F(Redaction, ARunsOutputInTheAnswerAndInTheStream) {
+TEST_F(Redaction, ARunsOutputIsRedactedInTheAnswerAndInTheStream) {
   const RunResult result = Run(Redacted(Python(kPieces)));
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(result.response.stdout().data(), ExpectedOutput());
@@ -84,13 +84,13 @@ TEST_F(Redaction, ARunsOutputInTheAnswerAndInTheStream) {
   EXPECT_EQ(stream.Data(v1::OUTPUT_STREAM_STDERR), kMark);
 }
 
-TEST_F(Redaction, OtherProfilesTellAll) {
+TEST_F(Redaction, OtherProfilesRedactNothing) {
   const RunResult result = Run(Python("print('EMP-123456')"));
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(result.response.stdout().data(), "EMP-123456\n");
 }
 
-TEST_F(Redaction, WhatACompilerQuotes) {
+TEST_F(Redaction, CompilerMessagesAreRedacted) {
   const v1::RunCodeRequest request =
       Redacted(Program("cpp", "#warning EMP-123456\nint main() {}\n"));
   const RunResult result = Run(request);
@@ -100,7 +100,7 @@ TEST_F(Redaction, WhatACompilerQuotes) {
   EXPECT_THAT(said, Not(HasSubstr("EMP-123456")));
 }
 
-TEST_F(Redaction, ACellsOutputValuesAndErrors) {
+TEST_F(Redaction, ACellsOutputValuesAndErrorsAreRedacted) {
   TestSession session(client(), RedactedSession("python"));
   ASSERT_THAT(session.status(), IsOk());
   RunResult result = session.Run(kPieces);
@@ -118,7 +118,7 @@ TEST_F(Redaction, ACellsOutputValuesAndErrors) {
               Not(HasSubstr("EMP-123456")));
 }
 
-TEST_F(Redaction, ACommandsOutputOnPipesAndOnATerminal) {
+TEST_F(Redaction, ACommandsOutputIsRedactedOnPipesAndOnATerminal) {
   TestSession session(client(), RedactedSession(""));
   ASSERT_THAT(session.status(), IsOk());
   const auto execs = v1::ExecService::NewStub(grpc::CreateChannel(
@@ -139,7 +139,7 @@ TEST_F(Redaction, ACommandsOutputOnPipesAndOnATerminal) {
 }
 
 // More marks than what they stand for has bytes, and more than one piece.
-TEST_F(Redaction, MarksLongerThanThePiecesOfACommandsOutput) {
+TEST_F(Redaction, MarksLongerThanPiecesOfACommandsOutputAreWhole) {
   TestSession session(client(), RedactedSession(""));
   ASSERT_THAT(session.status(), IsOk());
   const auto execs = v1::ExecService::NewStub(grpc::CreateChannel(

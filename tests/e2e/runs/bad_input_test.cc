@@ -135,7 +135,7 @@ void Check(const BadProgram& bad, const RunResult& result) {
 class BadInput : public DaemonTest,
                  public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(BadInput, EndsAsItShould) {
+TEST_P(BadInput, EndsWithTheExpectedOutcome) {
   std::vector<BadProgram> programs;
   std::vector<v1::RunCodeRequest> requests;
   size_t index = 0;

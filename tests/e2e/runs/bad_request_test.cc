@@ -23,13 +23,13 @@ class BadRequest : public DaemonTest {
   }
 };
 
-TEST_F(BadRequest, UnknownLanguage) {
+TEST_F(BadRequest, AnUnknownLanguageIsRefused) {
   ExpectRefused(Program("klingon", "x"), "language");
   ExpectRefused(Program("", "x"), "language");
   ExpectRefused(Program("../python", "x"), "language");
 }
 
-TEST_F(BadRequest, UnknownProfile) {
+TEST_F(BadRequest, AnUnknownProfileIsRefused) {
   v1::RunCodeRequest request = Bash("true");
   for (const char* profile : {"nope", "../default", "Default "}) {
     request.set_profile(profile);
@@ -37,13 +37,13 @@ TEST_F(BadRequest, UnknownProfile) {
   }
 }
 
-TEST_F(BadRequest, EmptyCode) { ExpectRefused(Python(""), "code"); }
+TEST_F(BadRequest, EmptyCodeIsRefused) { ExpectRefused(Python(""), "code"); }
 
-TEST_F(BadRequest, NulInCode) {
+TEST_F(BadRequest, ANulInTheCodeIsRefused) {
   ExpectRefused(Python(std::string_view("print(1)\0", 9)), "code");
 }
 
-TEST_F(BadRequest, InvalidUtf8) {
+TEST_F(BadRequest, InvalidUtf8IsRefused) {
   // A message class would not write these bytes; fields 1 (language), 2 (code).
   const std::string body(
       "\x0a\x04"
@@ -57,7 +57,7 @@ TEST_F(BadRequest, InvalidUtf8) {
   EXPECT_THAT(status.error_message(), ::testing::HasSubstr("UTF-8"));
 }
 
-TEST_F(BadRequest, BytesThatAreNoMessage) {
+TEST_F(BadRequest, BytesThatAreNoMessageAreRefused) {
   for (const std::string& body :
        {std::string("\xff\xff\xff\xff"), std::string("\x12\x7f"),
         std::string(1000, '\x0b')}) {
@@ -67,13 +67,13 @@ TEST_F(BadRequest, BytesThatAreNoMessage) {
   }
 }
 
-TEST_F(BadRequest, UnknownMethod) {
+TEST_F(BadRequest, AnUnknownMethodIsRefused) {
   EXPECT_THAT(
       client().CallRaw("/sandglass.v1.SandboxService/Nope", "", nullptr),
       StatusIs(grpc::StatusCode::UNIMPLEMENTED));
 }
 
-TEST_F(BadRequest, CodeAboveItsSize) {
+TEST_F(BadRequest, CodeAboveItsSizeIsRefused) {
   std::string code = "true #";
   code.resize(1 << 20, 'x');
   EXPECT_THAT(Run(Bash(code)), OutcomeIs(v1::OUTCOME_OK));
@@ -81,7 +81,7 @@ TEST_F(BadRequest, CodeAboveItsSize) {
   ExpectRefused(Bash(code), "code");
 }
 
-TEST_F(BadRequest, ArgumentsAboveTheirSize) {
+TEST_F(BadRequest, ArgumentsAboveTheirSizeAreRefused) {
   v1::RunCodeRequest many = Bash("true");
   for (int i = 0; i < 100000; ++i) many.add_args("x");
   ExpectRefused(many, "args");
@@ -90,14 +90,14 @@ TEST_F(BadRequest, ArgumentsAboveTheirSize) {
   ExpectRefused(large, "args");
 }
 
-TEST_F(BadRequest, NulInArguments) {
+TEST_F(BadRequest, ANulInArgumentsIsRefused) {
   v1::RunCodeRequest request = Bash("true");
   request.add_args("fine");
   request.add_args(std::string("a\0b", 3));
   ExpectRefused(request, "args[1]");
 }
 
-TEST_F(BadRequest, EnvironmentAboveItsSize) {
+TEST_F(BadRequest, AnEnvironmentAboveItsSizeIsRefused) {
   v1::RunCodeRequest request = Bash("true");
   for (int i = 0; i < 40; ++i) {
     (*request.mutable_env())[absl::StrCat("V", i)] =
@@ -106,7 +106,7 @@ TEST_F(BadRequest, EnvironmentAboveItsSize) {
   ExpectRefused(request, "env");
 }
 
-TEST_F(BadRequest, EnvironmentNamesAndValues) {
+TEST_F(BadRequest, BadEnvironmentNamesAndValuesAreRefused) {
   for (const std::string& name :
        {std::string(""), std::string("1A"), std::string("A=B"),
         std::string("A B"), std::string("Ä")}) {
@@ -121,7 +121,7 @@ TEST_F(BadRequest, EnvironmentNamesAndValues) {
   EXPECT_THAT(Run(request), StatusIs(grpc::StatusCode::INVALID_ARGUMENT));
 }
 
-TEST_F(BadRequest, PathsOfInputFiles) {
+TEST_F(BadRequest, BadPathsOfInputFilesAreRefused) {
   for (const std::string& path :
        {std::string(""), std::string("/etc/passwd"), std::string(".."),
         std::string("../x"), std::string("a/../../x"), std::string("a/../x"),
@@ -135,14 +135,14 @@ TEST_F(BadRequest, PathsOfInputFiles) {
   }
 }
 
-TEST_F(BadRequest, TheSameInputFileTwice) {
+TEST_F(BadRequest, TheSameInputFileTwiceIsRefused) {
   v1::RunCodeRequest request = Bash("true");
   request.add_files()->set_path("same");
   request.add_files()->set_path("same");
   ExpectRefused(request, "files[1].path");
 }
 
-TEST_F(BadRequest, PathsToFetch) {
+TEST_F(BadRequest, BadPathsToFetchAreRefused) {
   for (const std::string& path :
        {std::string(""), std::string("/etc/passwd"), std::string("../x"),
         std::string("a/../../etc/passwd"), std::string("/**"),
@@ -155,7 +155,7 @@ TEST_F(BadRequest, PathsToFetch) {
   }
 }
 
-TEST_F(BadRequest, RequestIdAboveItsSize) {
+TEST_F(BadRequest, ARequestIdAboveItsSizeIsRefused) {
   v1::RunCodeRequest request = Bash("true");
   request.set_request_id(std::string(129, 'x'));
   ExpectRefused(request, "request_id");
@@ -163,7 +163,7 @@ TEST_F(BadRequest, RequestIdAboveItsSize) {
   ExpectRefused(request, "request_id");
 }
 
-TEST_F(BadRequest, TooManyLabels) {
+TEST_F(BadRequest, TooManyLabelsAreRefused) {
   v1::RunCodeRequest request = Bash("true");
   for (int i = 0; i < 33; ++i) {
     (*request.mutable_labels())[absl::StrCat("l", i)] = "x";
@@ -180,14 +180,14 @@ TEST_F(BadRequest, SeveralMistakesAreNamedTogether) {
   EXPECT_THAT(result, RefusesField(std::string("profile")));
 }
 
-TEST_F(BadRequest, AMessageOverSixteenMebibytes) {
+TEST_F(BadRequest, AMessageOverSixteenMebibytesIsRefused) {
   v1::RunCodeRequest request = Bash("wc -c");
   request.set_stdin(std::string((16 << 20) + 1, 'x'));
   const RunResult result = Run(request);
   EXPECT_THAT(result, StatusIs(grpc::StatusCode::RESOURCE_EXHAUSTED));
 }
 
-TEST_F(BadRequest, InputFilesAboveTheWorkspace) {
+TEST_F(BadRequest, InputFilesAboveTheWorkspaceAreRefused) {
   v1::RunCodeRequest request = Bash("true");
   request.mutable_limits()->set_workspace_bytes(4 << 20);
   v1::InputFile* file = request.add_files();

@@ -10,7 +10,7 @@ namespace {
 
 class FoundingPrograms : public DaemonTest {};
 
-TEST_F(FoundingPrograms, MonteCarloPiWithAMillionPoints) {
+TEST_F(FoundingPrograms, MonteCarloPiIsCloseToPi) {
   const RunResult result = Run(Python(R"(
 import random
 inside = 0
@@ -25,7 +25,7 @@ print(4 * inside / 1_000_000)
   EXPECT_NEAR(std::atof(result.response.stdout().data().c_str()), M_PI, 0.02);
 }
 
-TEST_F(FoundingPrograms, Factorial) {
+TEST_F(FoundingPrograms, TheFactorialIsExact) {
   const RunResult result = Run(Python(R"(
 def factorial(n):
     return 1 if n < 2 else n * factorial(n - 1)
@@ -35,7 +35,7 @@ print(factorial(20))
   EXPECT_EQ(result.response.stdout().data(), "2432902008176640000\n");
 }
 
-TEST_F(FoundingPrograms, Fibonacci) {
+TEST_F(FoundingPrograms, FibonacciNumbersAreExact) {
   const RunResult result = Run(Python(R"(
 a, b = 0, 1
 numbers = []
@@ -49,7 +49,7 @@ print(*numbers)
             "0 1 1 2 3 5 8 13 21 34 55 89 144 233 377\n");
 }
 
-TEST_F(FoundingPrograms, SumOfTheFirstTenThousandNumbers) {
+TEST_F(FoundingPrograms, TheSumOfTenThousandNumbersIsExact) {
   const RunResult result = Run(Python("print(sum(range(1, 10001)))"));
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(result.response.stdout().data(), "50005000\n");
@@ -57,7 +57,7 @@ TEST_F(FoundingPrograms, SumOfTheFirstTenThousandNumbers) {
   EXPECT_EQ(result.response.exit_code(), 0);
 }
 
-TEST_F(FoundingPrograms, TheSameSumInBash) {
+TEST_F(FoundingPrograms, TheSameSumInBashIsExact) {
   const RunResult result =
       Run(Bash("sum=0; for ((i = 1; i <= 10000; i++)); do ((sum += i)); done; "
                "echo $sum"));

@@ -139,7 +139,7 @@ TEST_F(HostLimits, ProcessesThatRanOutAboveAreNotPutDownToTheProgram) {
 }
 
 // A session's interpreter may be what the kernel kills.
-TEST_F(HostLimits, ASessionIsToldTheSame) {
+TEST_F(HostLimits, MemoryThatRanOutAboveIsNotPutDownToASession) {
   v1::CreateSessionRequest create;
   create.set_language("python");
   create.mutable_limits()->set_memory_bytes(256 * kMiB);

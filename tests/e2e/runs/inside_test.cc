@@ -365,7 +365,7 @@ TEST_F(Inside, SetuidProgramsGiveNoRights) {
             "same\n");
 }
 
-TEST_F(Inside, OrdinaryThingsWork) {
+TEST_F(Inside, OrdinaryProgramsWork) {
   EXPECT_EQ(Output(Python(R"(
 import concurrent.futures, multiprocessing, sqlite3, subprocess, tempfile
 import threading, asyncio, ssl, hashlib, datetime, json, decimal

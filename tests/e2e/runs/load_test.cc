@@ -154,7 +154,7 @@ TEST_F(SmallDaemon, AClientThatReadsNothingDoesNotHoldUpAStop) {
   waitpid(client, nullptr, 0);
 }
 
-TEST_F(SmallDaemon, OverTheQueueIsResourceExhaustedWithRetryInfo) {
+TEST_F(SmallDaemon, RunsBeyondTheQueueAreRefusedWithRetryInfo) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = R"({
     // One run at a time and one that waits.
     "admission": {"max_running": 1, "max_queued": 1}

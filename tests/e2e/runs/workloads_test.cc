@@ -84,7 +84,7 @@ size_t EveryNth() { return OnlyAPart() ? 8 : 1; }
 
 // The processes that are left are looked for by the fixture: after each test
 // the daemon must have none more than before.
-TEST_P(Workloads, EveryProgramEndsAsItShould) {
+TEST_P(Workloads, EveryProgramEndsWithTheExpectedOutcome) {
   const std::string folder = WorkloadFolder();
   if (folder.empty()) {
     const std::string message =

@@ -195,7 +195,7 @@ TEST_F(DataAnalysis, SeabornDrawsADataFrame) {
   EXPECT_TRUE(absl::StartsWith(PngOf(result.response), "\x89PNG"));
 }
 
-TEST_F(DataAnalysis, QuicksortTellsItsRunTime) {
+TEST_F(DataAnalysis, QuicksortMeasuresItsRunTime) {
   const RunResult result = Cell(
       "import random, time\n"
       "def quicksort(items):\n"
@@ -221,7 +221,7 @@ TEST_F(DataAnalysis, QuicksortTellsItsRunTime) {
   EXPECT_GE(static_cast<double>(wall.seconds()) + wall.nanos() * 1e-9, seconds);
 }
 
-TEST_F(DataAnalysis, TwoToTheHundred) {
+TEST_F(DataAnalysis, TwoToTheHundredIsExact) {
   const RunResult result = Cell("2**100");
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(ValueOf(result.response), "1267650600228229401496703205376");

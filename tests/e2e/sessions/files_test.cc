@@ -40,7 +40,7 @@ void ExpectFileError(const std::map<std::string, v1::OutputFile>& files,
   EXPECT_EQ(files.at(path).content(), "") << "content of " << path;
 }
 
-TEST_F(Files, GoIntoTheWorkspace) {
+TEST_F(Files, InputFilesGoIntoTheWorkspace) {
   v1::RunCodeRequest request = Bash(
       "cat data.txt; ./deep/er/tool; wc -c < empty; cat 'näme 漢.txt'; "
       "od -An -tx1 binary");
@@ -77,7 +77,7 @@ TEST_F(Files, ProgramsMayChangeTheirInputFiles) {
   ExpectFileError(files, "gone", v1::FILE_ERROR_NOT_FOUND);
 }
 
-TEST_F(Files, ComeBackByPathAndGlob) {
+TEST_F(Files, FetchedFilesComeBackByPathAndGlob) {
   v1::RunCodeRequest request = Bash(
       "mkdir -p out/sub/deep other; echo 1 > out/a.txt; echo 2 > out/b.txt; "
       "echo 3 > out/c.log; echo 4 > out/sub/d.txt; echo 5 > out/sub/deep/e.txt;"
@@ -109,7 +109,7 @@ TEST_F(Files, ComeBackByPathAndGlob) {
   EXPECT_EQ(files.at("binary").mode() & 0777U, 0640U);
 }
 
-TEST_F(Files, ComeBackFromAFailedOrStoppedRunToo) {
+TEST_F(Files, FetchedFilesComeBackFromAFailedOrStoppedRunToo) {
   v1::RunCodeRequest failed = Bash("echo kept > file; exit 3");
   failed.add_fetch("file");
   v1::RunCodeRequest stopped =
@@ -124,7 +124,7 @@ TEST_F(Files, ComeBackFromAFailedOrStoppedRunToo) {
   }
 }
 
-TEST_F(Files, NamesNeedNotBeText) {
+TEST_F(Files, FileNamesNeedNotBeText) {
   v1::RunCodeRequest request =
       Python("open(b'odd-\\xff\\xfe', 'w').write('odd')");
   request.add_fetch("odd-*");

@@ -52,7 +52,7 @@ class DurableCommands : public DurableTest {
   }
 };
 
-TEST_F(DurableCommands, WhatOneWroteIsSavedBeforeItsEndIsTold) {
+TEST_F(DurableCommands, FilesOfACommandAreSavedBeforeItsEndIsReported) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create(DurableSession(""));
   for (int i = 0; i < 20; ++i) {
@@ -70,7 +70,7 @@ TEST_F(DurableCommands, WhatOneWroteIsSavedBeforeItsEndIsTold) {
   EXPECT_EQ(RunCommand(id, "cat f7 f8").out(), "7\n8\n");
 }
 
-TEST_F(DurableCommands, OneInAJailThatDiesEndsAndTheNextHasTheFiles) {
+TEST_F(DurableCommands, ACommandInAJailThatDiesEndsAndTheNextHasTheFiles) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create(DurableSession(""));
   for (int round = 0; round < 3; ++round) {
@@ -94,7 +94,7 @@ TEST_F(DurableCommands, OneInAJailThatDiesEndsAndTheNextHasTheFiles) {
   }
 }
 
-TEST_F(DurableCommands, GoOnBesideForks) {
+TEST_F(DurableCommands, CommandsGoOnBesideForks) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create(PythonSession());
   ASSERT_EQ(RunCommand(id, "head -c 3000000 /dev/zero > big").outcome(),

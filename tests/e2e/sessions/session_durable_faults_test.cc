@@ -124,7 +124,7 @@ TEST_F(DurableFaults, NothingAcknowledgedIsLostBySigkill) {
   }
 }
 
-TEST_F(DurableFaults, WhenTheBoundIsReachedItSaysSoAndWhatWasSavedStays) {
+TEST_F(DurableFaults, AtTheBoundWritesAreRefusedAndSavedFilesStay) {
   ASSERT_NO_FATAL_FAILURE(Start(", \"durable_bytes\": \"1MiB\""));
   const std::string id = Create();
   ASSERT_THAT(RunIn(id, "open('a', 'w').write('kept')"),
@@ -148,7 +148,7 @@ TEST_F(DurableFaults, WhenTheBoundIsReachedItSaysSoAndWhatWasSavedStays) {
   EXPECT_EQ(Content(id, "b"), "b");
 }
 
-TEST_F(DurableFaults, AFullDiskIsToldAndHeals) {
+TEST_F(DurableFaults, AFullDiskIsReportedAndRecoveredFrom) {
   const std::string disk = kept() + "/sessions";
   ASSERT_TRUE(std::filesystem::create_directory(disk));
   ASSERT_EQ(::mount("small", disk.c_str(), "tmpfs", MS_NOSUID | MS_NODEV,
@@ -180,7 +180,7 @@ TEST_F(DurableFaults, AFullDiskIsToldAndHeals) {
   EXPECT_EQ(::umount2(disk.c_str(), MNT_DETACH), 0);
 }
 
-TEST_F(DurableFaults, WhatCantBePutBackIsToldAndTheRestIsThere) {
+TEST_F(DurableFaults, FilesThatCantBeRestoredAreReportedAndTheRestIsThere) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
   ASSERT_THAT(RunIn(id,
@@ -258,7 +258,7 @@ TEST_F(DurableFaults, ADamagedListIsRefusedAndDisturbsNobody) {
             "SESSION_NOT_FOUND");
 }
 
-TEST_F(DurableFaults, FilesThatNoHonestProgramMakes) {
+TEST_F(DurableFaults, OddFilesComeBackAsTheyWere) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
   const RunResult made =
@@ -312,7 +312,7 @@ TEST_F(DurableFaults, FilesThatNoHonestProgramMakes) {
             "41943040 41943034 b'middle' True\n300\n");
 }
 
-TEST_F(DurableFaults, FilesThatChangeWhileTheyAreCopied) {
+TEST_F(DurableFaults, SavesGoOnWhileFilesChange) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
   ASSERT_THAT(
@@ -360,7 +360,7 @@ TEST_F(DurableFaults, CodeThatEndsTheAgentLosesNothing) {
   EXPECT_EQ(Content(id, "a"), "2");
 }
 
-TEST_F(DurableFaults, TenThousandFiles) {
+TEST_F(DurableFaults, TenThousandFilesComeBack) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
   const RunResult made =

@@ -85,7 +85,7 @@ TEST_F(Durable, FilesOfRunsAndCallsComeBackAndKernelStateIsToldLost) {
   EXPECT_EQ(RunIn(id, "1").response.session().state_lost(), "");
 }
 
-TEST_F(Durable, AnOrderlyRestartKeepsThemToo) {
+TEST_F(Durable, AnOrderlyRestartKeepsSessionsToo) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
   const std::string unused = Create(DurableSession(""));
@@ -102,7 +102,7 @@ TEST_F(Durable, AnOrderlyRestartKeepsThemToo) {
   EXPECT_EQ(Describe(unused).state(), v1::SESSION_STATE_DORMANT);
 }
 
-TEST_F(Durable, ChangesAreSavedAsTheyCome) {
+TEST_F(Durable, ChangesAreSavedWhileTheSessionRuns) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
   ASSERT_THAT(RunIn(id,

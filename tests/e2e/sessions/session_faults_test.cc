@@ -35,7 +35,7 @@ std::string ReasonOf(const grpc::Status& status) {
 
 class SessionFaults : public DaemonTest {};
 
-TEST_F(SessionFaults, FilesThatGrowShrinkAndVanishWhileTheyAreRead) {
+TEST_F(SessionFaults, FilesMayChangeAndVanishWhileTheyAreRead) {
   TestSession session(client());
   TestFiles files(client(), session.id());
   ASSERT_THAT(session.Run("open('f', 'w').write('x' * 3_000_000)"),

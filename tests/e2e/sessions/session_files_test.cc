@@ -37,7 +37,7 @@ std::vector<std::string> PathsOf(
   return paths;
 }
 
-TEST_F(SessionFiles, WhatIsWrittenTheCodeReadsAndBack) {
+TEST_F(SessionFiles, WrittenFilesAreReadByTheCodeAndTheOtherWayRound) {
   TestSession session(client());
   TestFiles files(client(), session.id());
   v1::FileInfo info;
@@ -68,7 +68,7 @@ TEST_F(SessionFiles, ASessionWithoutAKernelHasFilesToo) {
   EXPECT_EQ(content, "1");
 }
 
-TEST_F(SessionFiles, WriteModes) {
+TEST_F(SessionFiles, WriteModesCreateReplaceAndAppend) {
   TestSession session(client(), WithoutKernel());
   TestFiles files(client(), session.id());
   v1::FileWriteStart start;
@@ -195,7 +195,7 @@ TEST_F(SessionFiles, BatchesTellEachFilesError) {
   EXPECT_THAT(down.files(3).content(), IsEmpty());
 }
 
-TEST_F(SessionFiles, ListStatMoveRemove) {
+TEST_F(SessionFiles, FilesAreListedMovedAndRemoved) {
   TestSession session(client(), WithoutKernel());
   TestFiles files(client(), session.id());
   for (const char* name : {"c", "a", "b"}) {
@@ -249,7 +249,7 @@ TEST_F(SessionFiles, ListStatMoveRemove) {
   EXPECT_EQ(ReasonOf(files.Read("dir/b", &content)), "FILE_NOT_FOUND");
 }
 
-TEST_F(SessionFiles, GlobGrepEdit) {
+TEST_F(SessionFiles, FilesAreFoundSearchedAndEdited) {
   TestSession session(client(), WithoutKernel());
   TestFiles files(client(), session.id());
   ASSERT_THAT(files.Write("src/a.py", "import os\nx = 1\n"), IsOk());
@@ -382,7 +382,7 @@ TEST_F(SessionFiles, BadPathsAreRefused) {
   EXPECT_THAT(utf8, StatusIs(StatusCode::INVALID_ARGUMENT));
 }
 
-TEST_F(SessionFiles, AFullDiskIsTold) {
+TEST_F(SessionFiles, AFullDiskIsReported) {
   v1::CreateSessionRequest request;
   request.mutable_limits()->set_workspace_bytes(1 << 20);
   TestSession session(client(), request);
@@ -398,7 +398,7 @@ TEST_F(SessionFiles, AFullDiskIsTold) {
   EXPECT_THAT(files.Write("small", "1"), IsOk());
 }
 
-TEST_F(SessionFiles, OnlyOfSessionsThatAreThere) {
+TEST_F(SessionFiles, FilesOfUnknownSessionsAreNotFound) {
   std::string content;
   TestFiles none(client(), "ses-0000000000000000");
   const grpc::Status never = none.Read("a", &content);
@@ -412,7 +412,7 @@ TEST_F(SessionFiles, OnlyOfSessionsThatAreThere) {
   EXPECT_EQ(ReasonOf(files.Write("a", "1")), "SESSION_DELETED");
 }
 
-TEST_F(SessionFiles, GoOnWhileTheKernelIsBusyAndWakeAPausedSession) {
+TEST_F(SessionFiles, FileCallsGoOnWhileTheKernelIsBusyAndWakeAPausedSession) {
   TestSession session(client());
   TestFiles files(client(), session.id());
   ASSERT_THAT(files.Write("a", "1"), IsOk());
@@ -458,7 +458,7 @@ TEST_F(SessionFiles, ACallThatGoesOnKeepsTheSession) {
 
 // Its processes may kill and stop each other, and so the one that does the
 // work for these calls, which comes again.
-TEST_F(SessionFiles, CodeThatKillsTheAgentGetsAnother) {
+TEST_F(SessionFiles, AKilledFileAgentIsReplaced) {
   TestSession session(client());
   TestFiles files(client(), session.id());
   ASSERT_THAT(files.Write("a", "1"), IsOk());

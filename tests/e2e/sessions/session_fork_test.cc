@@ -118,7 +118,7 @@ TEST_F(Fork, EachChildHasItsOwnLimitsLabelsAndTimes) {
   EXPECT_THAT(Make(request, &response), RefusesField("children"));
 }
 
-TEST_F(Fork, AllAreMadeOrNone) {
+TEST_F(Fork, AllChildrenAreMadeOrNone) {
   ASSERT_NO_FATAL_FAILURE(Start(", \"max\": 5"));
   const std::string parent = Create(DurableSession());
   ASSERT_THAT(RunIn(parent, "open('a', 'w').write('1')"),
@@ -151,7 +151,7 @@ TEST_F(Fork, ChildrenOfADurableSessionAreDurable) {
   EXPECT_EQ(Content(ids[1], "a"), "parent");
 }
 
-TEST_F(Fork, OfWhatWasNeverUsedAndOfWhatIsDormant) {
+TEST_F(Fork, UnusedAndDormantSessionsCanBeForked) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string fresh = Create(PythonSession());
   const std::vector<std::string> of_fresh = Children(fresh, 1);

@@ -32,7 +32,7 @@ struct Start {
 class HostileKernelStart : public HostileSession,
                            public ::testing::WithParamInterface<Start> {};
 
-TEST_P(HostileKernelStart, SaysNoMoreThanOneThing) {
+TEST_P(HostileKernelStart, AFloodBeforeTheStartIsRefusedInFixedMemory) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon());
   v1::CreateSessionRequest request;
   request.set_language("bash");
@@ -150,7 +150,7 @@ if child == 0:
 os.read(ready, 1)
 )";
 
-TEST_F(HostileDurable, FilesThatMoveOnAreNotCopiedWithoutEnd) {
+TEST_F(HostileDurable, FilesThatKeepMovingAreNotCopiedWithoutEnd) {
   constexpr uint64_t kWorkspaceBytes = uint64_t{64} << 20;
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();

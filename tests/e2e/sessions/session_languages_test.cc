@@ -43,7 +43,7 @@ class SessionLanguages : public DaemonTest,
                          public ::testing::WithParamInterface<Speech> {};
 
 // One session for all, since some kernels start slowly.
-TEST_P(SessionLanguages, KeepState) {
+TEST_P(SessionLanguages, EachKernelKeepsItsState) {
   const Speech& speech = GetParam();
   TestSession session(client(), SessionIn(speech.language));
   ASSERT_THAT(session.status(), IsOk());
@@ -204,7 +204,7 @@ TEST_F(SessionKernels, StartWithTheFewestOpenFiles) {
 
 class SessionPrograms : public DaemonTest {};
 
-TEST_F(SessionPrograms, OfGoKeepFilesAndNothingElse) {
+TEST_F(SessionPrograms, GoProgramsKeepFilesAndNothingElse) {
   TestSession session(client(), SessionIn("go"));
   ASSERT_THAT(session.status(), IsOk());
   const std::string main = "package main\nimport (\"fmt\"; \"os\")\n";
@@ -229,7 +229,7 @@ TEST_F(SessionPrograms, OfGoKeepFilesAndNothingElse) {
   EXPECT_EQ(result.response.session().session_id(), session.id());
 }
 
-TEST_F(SessionPrograms, OfCppTakeArgumentsAndInputAndMeetLimits) {
+TEST_F(SessionPrograms, CppProgramsGetArgumentsInputAndLimits) {
   TestSession session(client(), SessionIn("cpp"));
   ASSERT_THAT(session.status(), IsOk());
   v1::RunCodeRequest request = session.Cell(
@@ -253,7 +253,7 @@ TEST_F(SessionPrograms, OfCppTakeArgumentsAndInputAndMeetLimits) {
   EXPECT_LT(result.elapsed, absl::Seconds(20));
 }
 
-TEST_F(SessionPrograms, OfPerlRunAsTheyAreAndLeaveNoSource) {
+TEST_F(SessionPrograms, PerlProgramsRunAndLeaveNoSource) {
   TestSession session(client(), SessionIn("perl"));
   ASSERT_THAT(
       session.Run("open F, '>kept'; print F 'x'; close F; mkdir 'main.pl'"),
@@ -268,7 +268,7 @@ TEST_F(SessionPrograms, OfPerlRunAsTheyAreAndLeaveNoSource) {
   EXPECT_EQ(session.Run("print 1").response.session().run_number(), 4u);
 }
 
-TEST_F(SessionPrograms, RefuseWhatIsForKernels) {
+TEST_F(SessionPrograms, RequestsForKernelsAreRefused) {
   TestSession session(client(), SessionIn("perl"));
   v1::RunCodeRequest request = session.Cell("print 1");
   request.set_rich_results(true);
@@ -311,7 +311,7 @@ class SessionGuests : public DaemonTest {
   }
 };
 
-TEST_F(SessionGuests, HaveItsFilesAndStateOfTheirOwn) {
+TEST_F(SessionGuests, GuestsShareFilesAndHaveTheirOwnState) {
   TestSession session(client());
   ASSERT_THAT(session.status(), IsOk());
   EXPECT_EQ(Prints(session, "python", "x = 1\nopen('f', 'w').write('42')"), "");
@@ -332,7 +332,7 @@ TEST_F(SessionGuests, HaveItsFilesAndStateOfTheirOwn) {
   EXPECT_EQ(Prints(session, "", "print(x)"), "1\n");
 }
 
-TEST_F(SessionGuests, HaveContexts) {
+TEST_F(SessionGuests, GuestsHaveContexts) {
   TestSession session(client());
   ASSERT_THAT(session.status(), IsOk());
   EXPECT_EQ(Prints(session, "", "x = 'python'", "bash"), "");
@@ -355,7 +355,7 @@ TEST_F(SessionGuests, HaveContexts) {
   EXPECT_EQ(Prints(session, "bash", "echo $x", "b"), "second\n");
 }
 
-TEST_F(SessionGuests, AreFirstInASessionWithoutALanguage) {
+TEST_F(SessionGuests, GuestsRunInASessionWithoutALanguage) {
   TestSession session(client(), v1::CreateSessionRequest());
   ASSERT_THAT(session.status(), IsOk());
   EXPECT_EQ(Prints(session, "ruby", "x = 5; File.write('f', 'r')"), "");
@@ -365,7 +365,7 @@ TEST_F(SessionGuests, AreFirstInASessionWithoutALanguage) {
   EXPECT_EQ(without.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-TEST_F(SessionGuests, GiveRichResultsWhereTheirKernelDoes) {
+TEST_F(SessionGuests, GuestsGiveRichResultsWhereTheirKernelDoes) {
   TestSession session(client(), v1::CreateSessionRequest());
   ASSERT_THAT(session.status(), IsOk());
   v1::RunCodeRequest request = session.Cell("6 * 7");
@@ -374,7 +374,7 @@ TEST_F(SessionGuests, GiveRichResultsWhereTheirKernelDoes) {
   EXPECT_EQ(ValueOf(client().Run(request).response), "42");
 }
 
-TEST_F(SessionGuests, AreTakenWhereTheirKernelsCanStart) {
+TEST_F(SessionGuests, GuestsAreAcceptedWhereTheirKernelsCanStart) {
   v1::CreateSessionRequest create = PythonSession();
   create.mutable_limits()->set_open_files(20);
   TestSession session(client(), create);
@@ -389,7 +389,7 @@ TEST_F(SessionGuests, AreTakenWhereTheirKernelsCanStart) {
                         "JavaScript to start; it takes at least 64"));
 }
 
-TEST_F(SessionGuests, AreWithinTheProfile) {
+TEST_F(SessionGuests, GuestsOutsideOfTheProfileAreRefused) {
   v1::CreateSessionRequest create = PythonSession();
   create.set_profile("strict");
   TestSession session(client(), create);

@@ -30,7 +30,7 @@ class SessionLife : public DaemonTest {
   }
 };
 
-TEST_F(SessionLife, WhoComesLateIsToldWhy) {
+TEST_F(SessionLife, ACallAfterTheEndIsToldWhy) {
   TestSession session(client());
   ASSERT_THAT(session.Run("1"), OutcomeIs(v1::OUTCOME_OK));
   ASSERT_THAT(session.Delete(), IsOk());
@@ -63,7 +63,7 @@ TEST_F(SessionLife, WhoComesLateIsToldWhy) {
   EXPECT_EQ(ReasonOf(never), "SESSION_NOT_FOUND");
 }
 
-TEST_F(SessionLife, UseKeepsItFromExpiring) {
+TEST_F(SessionLife, UseKeepsASessionFromExpiring) {
   v1::CreateSessionRequest request = PythonSession();
   request.mutable_idle_timeout()->set_seconds(2);
   TestSession session(client(), request);
@@ -73,7 +73,7 @@ TEST_F(SessionLife, UseKeepsItFromExpiring) {
   EXPECT_THAT(session.Run("1"), OutcomeIs(v1::OUTCOME_OK));
 }
 
-TEST_F(SessionLife, TwoAtOnceGetTheSameByItsLabels) {
+TEST_F(SessionLife, TwoCallsAtOnceGetTheSameSessionByItsLabels) {
   v1::GetOrCreateSessionRequest request;
   *request.mutable_create() = PythonSession();
   (*request.mutable_create()->mutable_labels())["thread_id"] = MakeMarker();

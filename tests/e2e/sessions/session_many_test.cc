@@ -52,7 +52,7 @@ TEST_F(ManySessions, TwoHundredWaitAndEachKnowsItsOwn) {
   StopDaemon();
 }
 
-TEST_F(ManySessions, ADaemonThatEndsTakesThemAlong) {
+TEST_F(ManySessions, ADaemonThatEndsEndsItsSessions) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon());
   auto sessions = Make(5);
   v1::PauseSessionRequest pause;
@@ -84,7 +84,7 @@ TEST_F(ManySessions, AKilledDaemonLeavesNothingOfTwenty) {
   EXPECT_TRUE((*next)->Stop().ok());
 }
 
-TEST_F(ManySessions, CellsOfOthersAnswerAsTheyDidThen) {
+TEST_F(ManySessions, EarlierRecordedCellsAnswerAsTheyDidThen) {
   const std::string folder = WorkloadFolder();
   if (folder.empty() || !MissingModules({"sympy"}).empty()) {
     const std::string message =

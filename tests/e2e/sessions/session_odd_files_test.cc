@@ -54,7 +54,7 @@ class OddFiles : public DurableTest {
   }
 };
 
-TEST_F(OddFiles, OfFarTimesGoThroughSnapshotForkAndRestart) {
+TEST_F(OddFiles, FilesWithFarTimesSurviveSnapshotForkAndRestart) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Make();
   const std::string shown = Shown(id);
@@ -99,7 +99,7 @@ TEST_F(OddFiles, OfFarTimesGoThroughSnapshotForkAndRestart) {
   EXPECT_EQ(told.info().modify_time().seconds(), 253'402'300'799);
 }
 
-TEST_F(OddFiles, AppendsOfManyClientsAreAllThere) {
+TEST_F(OddFiles, NoAppendOfManyClientsIsLost) {
   ASSERT_NO_FATAL_FAILURE(Start());
   const std::string id = Create();
   ASSERT_THAT(RunIn(id,

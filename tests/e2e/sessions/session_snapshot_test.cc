@@ -42,7 +42,7 @@ constexpr char kShowTree[] =
     "          hashlib.md5(open(p, 'rb').read()).hexdigest()\n"
     "          if os.path.isfile(p) else '')";
 
-TEST_F(Snapshot, GoesIntoAnotherSessionAndTarReadsIt) {
+TEST_F(Snapshot, ASnapshotIsRestoredElsewhereAndReadByTar) {
   TestSession one(client());
   ASSERT_THAT(one.Run(kMakeTree), OutcomeIs(v1::OUTCOME_OK));
   std::string archive;
@@ -66,7 +66,7 @@ TEST_F(Snapshot, GoesIntoAnotherSessionAndTarReadsIt) {
   EXPECT_EQ(ReadFile(directory.Path("d/link")), "content");
 }
 
-TEST_F(Snapshot, OfADirectoryAndIntoOne) {
+TEST_F(Snapshot, ADirectoryIsSnapshotAndRestoredIntoAnother) {
   TestSession session(client(), {});
   TestFiles files(client(), session.id());
   ASSERT_THAT(files.Write("a/b", "b"), IsOk());
@@ -89,7 +89,7 @@ TEST_F(Snapshot, OfADirectoryAndIntoOne) {
   EXPECT_EQ(ReasonOf(files.Read("to/new/b", &content)), "FILE_NOT_FOUND");
 }
 
-TEST_F(Snapshot, OtherPeoplesArchives) {
+TEST_F(Snapshot, ArchivesOfOtherToolsAreRestored) {
   const TempDir directory;
   const std::string top = directory.path();
   ASSERT_EQ(std::system(absl::StrCat("cd ", top,
@@ -120,7 +120,7 @@ TEST_F(Snapshot, OtherPeoplesArchives) {
               StatusIs(StatusCode::NOT_FOUND));
 }
 
-TEST_F(Snapshot, WhatDoesNotFitIsTold) {
+TEST_F(Snapshot, AnArchiveThatDoesNotFitIsRefused) {
   const TempDir directory;
   const std::string top = directory.path();
   ASSERT_EQ(std::system(absl::StrCat("cd ", top,
@@ -183,7 +183,7 @@ TEST_F(Snapshot, AClientThatStopsReadingOrGoesHoldsNothing) {
   EXPECT_THAT(paused, IsOk());
 }
 
-TEST_F(Snapshot, TheFirstMessageSaysWhere) {
+TEST_F(Snapshot, ARestoreWithoutAStartIsRefused) {
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + kCallDeadline));
   v1::RestoreFilesResponse response;

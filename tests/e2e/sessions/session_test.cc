@@ -198,7 +198,7 @@ TEST_F(Sessions, ACancelledRunIsInterruptedAndOneThatWaitsNeverStarts) {
   EXPECT_EQ(ValueOf(session.Run("x").response), "[]");
 }
 
-TEST_F(Sessions, InterruptAndRestart) {
+TEST_F(Sessions, KernelsAreInterruptedAndRestarted) {
   TestSession session(client());
   ASSERT_THAT(session.Run("x = 1"), OutcomeIs(v1::OUTCOME_OK));
   v1::InterruptKernelResponse interrupted;
@@ -264,7 +264,7 @@ TEST_F(Sessions, PauseStopsItsProcessesUntilTheNextUse) {
   EXPECT_EQ(ReasonOf(busy), "SESSION_BUSY");
 }
 
-TEST_F(Sessions, EnvironmentAndLimitsAreTheSessionsAndStayWarm) {
+TEST_F(Sessions, EnvironmentAndLimitsAreTheSessionsAndRunsStayWarm) {
   v1::CreateSessionRequest request = PythonSession();
   (*request.mutable_env())["TOKEN"] = "abc";
   request.mutable_limits()->mutable_wall_time()->set_seconds(5);
@@ -329,7 +329,7 @@ TEST_F(Sessions, FiguresAndTablesComeAsResults) {
   EXPECT_THAT(ValueOf(table.response), HasSubstr("0  1"));
 }
 
-TEST_F(Sessions, WhatIsNoneOfItsTypeIsLeftOutAlone) {
+TEST_F(Sessions, AValueThatIsInvalidForItsTypeIsLeftOutAlone) {
   TestSession session(client());
   const RunResult result = session.Run(
       "x = 5\ndisplay({'image/png': 'not base64!', 'text/plain': 'kept'}, "

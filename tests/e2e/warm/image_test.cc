@@ -116,7 +116,7 @@ class Image : public OwnDaemonTest {
   std::string policy_;
 };
 
-TEST_F(Image, IsAllThatAJailHas) {
+TEST_F(Image, AJailHasTheFilesOfItsImageOnly) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
   EXPECT_EQ(Prints("cat /usr/MARK; ls /usr/bin; ls /usr"),
             "an image of its own\nbash\ncat\nls\nMARK\nbin\nlib\nlib64\n");
@@ -136,7 +136,7 @@ TEST_F(Image, IsAllThatAJailHas) {
   StopDaemon();
 }
 
-TEST_F(Image, HasTheLanguagesThatAreInstalledThere) {
+TEST_F(Image, AnImageHasTheLanguagesInstalledInIt) {
   // They lead to the host's, seen from the host.
   fs::create_symlink("/usr/bin/python3", place_ + "/tiny/usr/bin/python3");
   fs::create_symlink("../../../../../../../../usr/bin/perl",
@@ -159,7 +159,7 @@ TEST_F(Image, HasTheLanguagesThatAreInstalledThere) {
   }
 }
 
-TEST_F(Image, IsThatOfSessionsAndTheirCommands) {
+TEST_F(Image, SessionsAndCommandsRunInTheImage) {
   ASSERT_NO_FATAL_FAILURE(StartDaemon(Options()));
   v1::CreateSessionRequest request;
   request.set_language("bash");
@@ -172,7 +172,7 @@ TEST_F(Image, IsThatOfSessionsAndTheirCommands) {
             "an image of its own\nbash\ncat\nls\n");
 }
 
-TEST_F(Image, IsKnownWhenAProfileNamesIt) {
+TEST_F(Image, AProfileWithAnUnknownImageIsRefused) {
   WriteProfile("other", R"({"description": "d", "image": "slim"})");
   EXPECT_THAT(FailedStart(Options()),
               HasSubstr("profile other: /image: there is no image"));
@@ -197,13 +197,13 @@ TEST_F(Image, IsKnownWhenAProfileNamesIt) {
               Contains(HasSubstr("Programs see the image \"tiny\"")));
 }
 
-TEST_F(Image, IsRootsAlone) {
+TEST_F(Image, AnImageThatOthersCanChangeIsRefused) {
   ASSERT_EQ(::chmod((place_ + "/tiny").c_str(), 0777), 0);
   EXPECT_THAT(FailedStart(Options()),
               HasSubstr("can be changed by others than root"));
 }
 
-TEST_F(Image, HasItsOwnCanaries) {
+TEST_F(Image, AnImageHasItsOwnCanaries) {
   // A shell that takes every script for a file to print.
   fs::copy_file("/bin/cat", place_ + "/tiny/usr/bin/bash",
                 fs::copy_options::overwrite_existing);
@@ -296,7 +296,7 @@ TEST_F(Image, AJailThatDoesNotHoldStopsAllRunsUntilItHolds) {
   EXPECT_TRUE(WaitUntil([&] { return client().Serving(); }, absl::Seconds(60)));
 }
 
-TEST_F(Image, HasWhatIsPreparedInIt) {
+TEST_F(Image, AnImageHasItsOwnPreparedFiles) {
   MakeImage("node", "/usr/bin/node /bin/bash /bin/sh /bin/cp");
   WriteProfile("tiny", R"({"description": "d", "image": "node"})");
   ASSERT_NO_FATAL_FAILURE(StartDaemon(Options("node")));
@@ -380,7 +380,7 @@ TEST_F(WholeImage, RunsAllLanguagesWarmWithTheirRules) {
   }
 }
 
-TEST_F(WholeImage, KeepsStateInSessions) {
+TEST_F(WholeImage, SessionsKeepTheirState) {
   for (const auto& [language, first, second] :
        {std::tuple("python", "x = 42", "print(x)"),
         std::tuple("javascript", "var x = 42", "console.log(x)"),

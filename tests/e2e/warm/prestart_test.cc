@@ -110,7 +110,7 @@ TEST_F(Prestart, ArgumentsEnvironmentFilesAndInputArrive) {
   EXPECT_EQ(result.response.files(0).content(), "made");
 }
 
-TEST_F(Prestart, WithoutInputThereIsItsEnd) {
+TEST_F(Prestart, WithoutInputStandardInputIsAtItsEnd) {
   EXPECT_EQ(
       RunPrestarted(client(),
                     Node("console.log(require('fs').readFileSync(0).length)"))
@@ -142,7 +142,7 @@ TEST_F(Prestart, WhatActsAtAStartGetsAFreshInterpreter) {
 
 // ---- limits hold ----
 
-TEST_F(Prestart, LimitsHoldAndSayWhy) {
+TEST_F(Prestart, LimitsEndAWaitingInterpretersProgram) {
   const auto run = [](v1::RunCodeRequest request, auto set) {
     set(*request.mutable_limits());
     return RunPrestarted(client(), request).response;
@@ -223,7 +223,7 @@ TEST_F(Prestart, UsageLeavesOutWhatCameBeforeTheProgram) {
 
 // ---- the end ----
 
-TEST_F(Prestart, AToldEndIsNotWaitedFor) {
+TEST_F(Prestart, AReportedEndIsNotWaitedFor) {
   // Of its end only what comes before the word counts. A listener keeps node
   // from saying it.
   const auto median = [](const std::string& code) {
@@ -277,7 +277,7 @@ TEST_F(Prestart, WhatAThreadOrAChildWritesBeforeTheEndIsThere) {
 
 // ---- nothing is shared, nothing is ours ----
 
-TEST_F(Prestart, NothingOfARunIsInAnother) {
+TEST_F(Prestart, RunsLeaveNothingForOthers) {
   const std::string code =
       "const fs = require('fs');\n"
       "const places = ['/workspace', '/tmp', '/dev/shm', process.env.HOME];\n"
@@ -306,7 +306,7 @@ TEST_F(Prestart, NothingOfARunIsInAnother) {
   EXPECT_EQ(numbers.size(), 2 * kRuns);
 }
 
-TEST_F(Prestart, AProgramThatSaysTheWordGainsNothing) {
+TEST_F(Prestart, AProgramThatForgesTheEndMarkerGainsNothing) {
   const RunResult result = RunPrestarted(
       client(), Node("require('fs').writeSync(1, 'sandglass: waiting\\n');\n"
                      "console.log(require('fs').readFileSync(0).length);"));

@@ -110,7 +110,7 @@ TEST_F(Science, NumericLibrariesHaveTheThreadsOfTheRun) {
   EXPECT_EQ(fresh.response.stdout().data(), "2\n");
 }
 
-TEST_F(Science, LimitsHoldAndSayWhy) {
+TEST_F(Science, LimitsEndAWarmProgramWithNumericLibraries) {
   const RunResult too_much = Run(Python(
       "import numpy as np\nkeep = [np.ones(1 << 20) for _ in range(999)]"));
   EXPECT_TRUE(HadRunner(too_much));

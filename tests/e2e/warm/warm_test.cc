@@ -57,7 +57,7 @@ class Warm : public DaemonTest,
 
 // Its interpreter says that it is done while it still lives, and what it left
 // behind is then the only process as soon as it does not.
-TEST_P(Warm, WhatItLeavesBehindIsNeverTakenForIt) {
+TEST_P(Warm, ProcessesLeftBehindAreNeverTakenForTheProgram) {
   const bool python = GetParam().id == "python";
   const std::string programs[] = {
       python ? "import subprocess\n"
@@ -158,7 +158,7 @@ TEST_P(Warm, OrdinaryEnvironmentFilesAndArgumentsArrive) {
 
 // ---- limits hold ----
 
-TEST_P(Warm, LimitsHoldAndSayWhy) {
+TEST_P(Warm, LimitsEndAWarmProgram) {
   const auto outcome = [](const std::string& code, auto set) {
     v1::RunCodeRequest request = Program(code);
     set(*request.mutable_limits());
@@ -236,7 +236,7 @@ TEST_P(Warm, NoTwoRunsDrawTheSameNumbers) {
   }
 }
 
-TEST_P(Warm, NothingOfARunIsInAnother) {
+TEST_P(Warm, RunsLeaveNothingForOthers) {
   std::set<std::string> outputs;
   const std::vector<v1::RunCodeRequest> requests(
       20, Program(GetParam().look_and_leave));
@@ -384,7 +384,7 @@ TEST_P(WarmFaults, ARunnerThatDiedWaitingIsNotGivenOut) {
   StopDaemon();
 }
 
-TEST_P(WarmFaults, TwoHundredAtOnceOnAnEmptyPool) {
+TEST_P(WarmFaults, TwoHundredRunsAtOnceOnAnEmptyPoolAreAnswered) {
   ASSERT_NO_FATAL_FAILURE(
       StartDaemon({.config = R"({"pool": {"floor": 1, "ceiling": 2}})"}));
   const std::vector<v1::RunCodeRequest> requests(200, PrintOk());

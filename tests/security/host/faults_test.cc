@@ -211,7 +211,7 @@ class Faults : public OwnDaemonTest {
   std::map<std::string, int> failed_;  // by process
 };
 
-TEST_F(Faults, OfOneCallAreNobodyElses) {
+TEST_F(Faults, FaultsOfOneCallLeaveOthersAlone) {
   const absl::Time end = absl::Now() + absl::Seconds(100);
   constexpr int kMaxSampled = 12;
   constexpr int kMax = 400;

@@ -112,7 +112,7 @@ bool IsListed(const std::string& name, const std::vector<std::string>& list) {
   });
 }
 
-TEST_F(HostLeaks, OnlyFilesOfTheListCanBeRead) {
+TEST_F(HostLeaks, OnlyListedFilesCanBeRead) {
   const std::vector<std::string> list = absl::StrSplit(
       ReadFile(absl::StrCat(SANDGLASS_SOURCE_DIR,
                             "/tests/security/host/readable_files.txt")),
@@ -127,7 +127,7 @@ TEST_F(HostLeaks, OnlyFilesOfTheListCanBeRead) {
   }
 }
 
-TEST_F(HostLeaks, OfTheHostOnlyThisShows) {
+TEST_F(HostLeaks, OnlyListedFactsOfTheHostShow) {
   char node[256] = {};
   ::gethostname(node, sizeof(node) - 1);
   // What no program may learn.

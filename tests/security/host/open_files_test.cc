@@ -183,7 +183,7 @@ class FewOpenFiles : public OwnDaemonTest {
   std::vector<std::unique_ptr<TestSession>> others_;
 };
 
-TEST_F(FewOpenFiles, AreAnAnswerToEachOf250Sessions) {
+TEST_F(FewOpenFiles, EachOf250SessionsIsAnsweredWithFewOpenFiles) {
   ASSERT_NO_FATAL_FAILURE(Start(4096));
   ASSERT_NO_FATAL_FAILURE(BeginWitness());
   const int before = Open();
@@ -215,7 +215,7 @@ TEST_F(FewOpenFiles, AreAnAnswerToEachOf250Sessions) {
 }
 
 // By hand: it takes minutes, and memory for so many.
-TEST_F(FewOpenFiles, AreEnoughForAThousandSessions) {
+TEST_F(FewOpenFiles, AThousandSessionsFitIntoTheOpenFiles) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it
   if (std::getenv("SANDGLASS_THOUSAND_SESSIONS") == nullptr) {
     GTEST_SKIP() << "set SANDGLASS_THOUSAND_SESSIONS=1; it takes minutes";
@@ -236,7 +236,7 @@ TEST_F(FewOpenFiles, AreEnoughForAThousandSessions) {
 }
 
 // Commands beside sessions, each with descriptors of its own.
-TEST_F(FewOpenFiles, AreAnAnswerToEachCommand) {
+TEST_F(FewOpenFiles, EachCommandIsAnsweredWithFewOpenFiles) {
   ASSERT_NO_FATAL_FAILURE(Start(1024));
   ASSERT_NO_FATAL_FAILURE(BeginWitness());
   MakeSessions(12);
@@ -272,7 +272,7 @@ TEST_F(FewOpenFiles, AreAnAnswerToEachCommand) {
 
 // A limit that an operator lowers while the daemon runs comes without notice:
 // what it looked at before doesn't hold any more.
-TEST_F(FewOpenFiles, ThatComeWithoutNoticeAreAnAnswerToo) {
+TEST_F(FewOpenFiles, ASuddenLackOfOpenFilesIsAnswered) {
   ASSERT_NO_FATAL_FAILURE(Start(20'000));
   ASSERT_NO_FATAL_FAILURE(BeginWitness());
   MakeSessions(10);

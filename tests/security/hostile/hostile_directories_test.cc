@@ -47,7 +47,7 @@ class HostileDirectories : public Exec {
   }
 };
 
-TEST_F(HostileDirectories, PathsOfProcAreNone) {
+TEST_F(HostileDirectories, PathsOfProcAreRefused) {
   std::vector<std::string> names = {"/proc",
                                     "/proc/self/cwd",
                                     "/proc/self/root",
@@ -144,7 +144,7 @@ TEST_F(HostileDirectories, ASwappedLinkLeadsInsideOrNowhere) {
 }
 
 // Terminals, background commands and plain programs start in the same way.
-TEST_F(HostileDirectories, EachKindOfCommandMindsIt) {
+TEST_F(HostileDirectories, EachKindOfCommandRefusesHostileDirectories) {
   Make("for i in $(seq 3 20); do ln -s /proc/self/fd/$i fd$i; done");
   for (int fd = 3; fd <= 20; ++fd) {
     const std::string name = absl::StrCat("fd", fd);

@@ -90,7 +90,7 @@ constexpr const char* kKinds[] = {
     "file",   "link",  "loop", "fifo",    "directory", "socket",
     "closed", "memfd", "size", "unnamed", "hard-link", "directory-link"};
 
-TEST_F(HostileFilesRace, OneAfterAnother) {
+TEST_F(HostileFilesRace, SwappedFilesOfOneRunNeverLeakTheHosts) {
   for (int i = 0; i < 50; ++i) {
     const char* kind = kKinds[static_cast<size_t>(i) % std::size(kKinds)];
     const RunResult result = Run(Swap(kind));
@@ -100,7 +100,7 @@ TEST_F(HostileFilesRace, OneAfterAnother) {
   }
 }
 
-TEST_F(HostileFilesRace, ManyAtOnce) {
+TEST_F(HostileFilesRace, SwappedFilesOfManyRunsNeverLeakTheHosts) {
   std::vector<v1::RunCodeRequest> requests;
   for (int i = 0; i < 60; ++i) {
     requests.push_back(
@@ -113,7 +113,7 @@ TEST_F(HostileFilesRace, ManyAtOnce) {
 }
 
 // In interpreters that waited, whose files are handed over in the same way.
-TEST_F(HostileFilesRace, InEveryWayOfStarting) {
+TEST_F(HostileFilesRace, SwappedFilesNeverLeakInAnyWayOfStarting) {
   for (const Way way : {Way::kPython, Way::kRuby, Way::kNode}) {
     std::vector<v1::RunCodeRequest> requests;
     for (const char* kind : kKinds) {
@@ -132,7 +132,7 @@ TEST_F(HostileFilesRace, InEveryWayOfStarting) {
 }
 
 // By pattern, too: what a directory's list said is no more when it is opened.
-TEST_F(HostileFilesRace, ByPattern) {
+TEST_F(HostileFilesRace, SwappedFilesNeverLeakByPattern) {
   for (const char* kind : kKinds) {
     v1::RunCodeRequest request = Swap(kind);
     request.clear_fetch();

@@ -99,7 +99,7 @@ TEST_F(HostileHeadless, EndsAtTheProcessorTimeLimit) {
   EXPECT_THAT(result, OutcomeIs(v1::OUTCOME_CPU_LIMIT));
 }
 
-TEST_F(HostileHeadless, LeftBehindByAProgramThatDidWell) {
+TEST_F(HostileHeadless, ProcessesLeftBehindByAGoodProgramEnd) {
   for (const Way way : kAllWays) {
     v1::RunCodeRequest request = Payload(way, {"headless", "leave"});
     const RunResult result = Run(request);
@@ -122,7 +122,7 @@ TEST_F(HostileHeadless, EndsWhenItIsCancelled) {
   EXPECT_LT(absl::Now() - asked, Prompt());
 }
 
-TEST_F(HostileHeadless, StartingOthersAllTheWhile) {
+TEST_F(HostileHeadless, ProcessesThatKeepForkingEnd) {
   for (int i = 0; i < 3; ++i) {
     const RunResult result = Run(Headless(Way::kExec, "spawn"));
     // What it is told depends on which limit it meets last.
@@ -134,7 +134,7 @@ TEST_F(HostileHeadless, StartingOthersAllTheWhile) {
 }
 
 // None holds a place longer than others do.
-TEST_F(HostileHeadless, ManyAtOnceFillNothing) {
+TEST_F(HostileHeadless, ManyAtOnceLeaveRoomForOthers) {
   std::vector<v1::RunCodeRequest> requests(12, Headless(Way::kExec, "sleep"));
   const absl::Time began = absl::Now();
   for (const RunResult& result : client().RunAll(requests, 12)) {

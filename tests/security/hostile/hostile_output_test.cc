@@ -134,7 +134,7 @@ class HostileOutput : public HostileTest {
   }
 };
 
-TEST_F(HostileOutput, ComesBackByteForByte) {
+TEST_F(HostileOutput, OutputComesBackByteForByte) {
   std::vector<v1::RunCodeRequest> requests;
   for (const auto& [name, bytes] : NastyTexts()) {
     requests.push_back(Print(bytes));
@@ -156,7 +156,7 @@ TEST_F(HostileOutput, ComesBackByteForByte) {
   }
 }
 
-TEST_F(HostileOutput, IsCutToTheByte) {
+TEST_F(HostileOutput, OutputIsCutToTheByte) {
   constexpr size_t kLimit = 1001;
   constexpr size_t kHead = 501;
   for (const std::string& unit :

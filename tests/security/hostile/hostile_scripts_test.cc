@@ -43,11 +43,11 @@ class HostileScripts : public HostileTest,
   }
 };
 
-TEST_P(HostileScripts, NothingGoesThrough) {
+TEST_P(HostileScripts, NoAttackSucceeds) {
   for (int i = 0; i < 3; ++i) ExpectAllRefused(Run(Request()));
 }
 
-TEST_P(HostileScripts, NorInManyAtOnce) {
+TEST_P(HostileScripts, NoAttackSucceedsAmongManyAtOnce) {
   const std::vector<v1::RunCodeRequest> requests(8, Request());
   for (const RunResult& result : client().RunAll(requests, 4)) {
     ExpectAllRefused(result);

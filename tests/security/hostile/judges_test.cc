@@ -35,7 +35,7 @@ class StressNg : public DaemonTest,
   }
 };
 
-TEST_P(StressNg, EndsAsItsLimitsSayAndHarmsNoNeighbour) {
+TEST_P(StressNg, EndsAtItsLimitsAndHarmsNoNeighbour) {
   v1::RunCodeRequest request = WithWall(
       Bash(absl::StrCat("stress-ng --pathological --temp-path /tmp --timeout ",
                         GetParam().seconds, " --", GetParam().name,

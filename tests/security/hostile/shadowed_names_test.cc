@@ -116,13 +116,13 @@ class ShadowedNames : public DaemonTest,
   }
 };
 
-TEST_P(ShadowedNames, EndNoKernel) {
+TEST_P(ShadowedNames, ShadowedModulesEndNoKernel) {
   v1::CreateSessionRequest request;
   request.set_language(GetParam().language);
   ExpectAllKernelsWork(request);
 }
 
-TEST_P(ShadowedNames, EndNoKernelByTheEnvironmentEither) {
+TEST_P(ShadowedNames, ShadowedModulesOfTheEnvironmentEndNoKernel) {
   v1::CreateSessionRequest request;
   request.set_language(GetParam().language);
   if (GetParam().env.empty()) GTEST_SKIP() << "nothing names places there";

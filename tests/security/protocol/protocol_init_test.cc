@@ -52,7 +52,7 @@ TEST(InitFrames, AnEventThatIsNoneEndsTheRun) {
   ExpectBreaks(request.SerializeAsString());
 }
 
-TEST(InitFrames, OneThatIsTooLargeEndsTheRun) {
+TEST(InitFrames, AFrameThatIsTooLargeEndsTheRun) {
   internal::InitEvent event;
   event.mutable_file()->set_path(std::string(os::kMaxPacketBytes, 'x'));
   event.mutable_file()->set_problem(1);
@@ -123,7 +123,7 @@ TEST(InitSteps, TimesThatCanNotBeEndTheRun) {
   }
 }
 
-TEST(InitSteps, MoreThanThereAreEndTheRun) {
+TEST(InitSteps, MoreStepsThanThereAreEndTheRun) {
   internal::InitEvent event;
   for (int i = 0; i < 1000; ++i) event.mutable_raised()->add_steps();
   ExpectBreaks(event.SerializeAsString());

@@ -214,12 +214,12 @@ TEST(InitFlood, OthersAreServedMeanwhile) {
 // As long as the daemon has patience for a start, and for an end.
 constexpr absl::Duration kPatience = absl::Seconds(17);
 
-TEST(InitSilence, FromTheBeginningEndsInTime) {
+TEST(InitSilence, SilenceFromTheBeginningEndsInTime) {
   ExpectBroken(RunAgainst([](FarEnd& end) { end.AwaitJailKill(); }, SmallJob(),
                           kPatience));
 }
 
-TEST(InitSilence, OnceItWasReadyEndsInTime) {
+TEST(InitSilence, SilenceOnceInitWasReadyEndsInTime) {
   ExpectBroken(RunAgainst(
       [](FarEnd& end) {
         end.Ready();
@@ -228,7 +228,7 @@ TEST(InitSilence, OnceItWasReadyEndsInTime) {
       SmallJob(), kPatience));
 }
 
-TEST(InitSilence, OnceTheProgramRunsEndsInTime) {
+TEST(InitSilence, SilenceOnceTheProgramRunsEndsInTime) {
   // It says nothing of the end of what was killed at the wall limit. The jail
   // is killed in its place, and why the run ends was known before.
   ExpectOutcome(RunAgainst(
@@ -242,7 +242,7 @@ TEST(InitSilence, OnceTheProgramRunsEndsInTime) {
 
 // ---- closing ----
 
-TEST(InitCloses, AtEachPoint) {
+TEST(InitCloses, AClosedChannelEndsTheRunAtEachPoint) {
   const auto close = [](FarEnd& end) { end.control.reset(); };
   ExpectBroken(RunAgainst(close));
   ExpectBroken(RunAgainst([&](FarEnd& end) {
@@ -267,7 +267,7 @@ TEST(InitCloses, AtEachPoint) {
                 Outcome::kOk);
 }
 
-TEST(InitCloses, OneDirection) {
+TEST(InitCloses, AHalfClosedChannelEndsTheRun) {
   for (const int how : {SHUT_RD, SHUT_WR, SHUT_RDWR}) {
     SCOPED_TRACE(how);
     ExpectBroken(RunAgainst([&](FarEnd& end) {

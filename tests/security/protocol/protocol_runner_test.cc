@@ -240,7 +240,7 @@ TEST(RunnerWords, BeforeTheStartThePipeIsNotRead) {
   ExpectOutcome(ended, Outcome::kNonzeroExit);
 }
 
-TEST(RunnerFlood, OfWordsIsCutOff) {
+TEST(RunnerFlood, AFloodOfWordsIsCutOff) {
   ExpectNotTaken([](FarEnd& end) {
     end.Ready();
     while (end.SendAsRunner(Word(RunnerEventKind::kDone))) {
@@ -248,12 +248,12 @@ TEST(RunnerFlood, OfWordsIsCutOff) {
   });
 }
 
-TEST(RunnerSilence, IsNotWaitedForForLong) {
+TEST(RunnerSilence, ASilentRunnerIsGivenUp) {
   ExpectNotTaken([](FarEnd& end) { end.Ready(); }, absl::Seconds(35));
 }
 
 // An init that says without end that it stands keeps no filler.
-TEST(RunnerSilence, NorIsOneWhoseInitTalks) {
+TEST(RunnerSilence, ASilentRunnerIsGivenUpWhileInitTalks) {
   ExpectNotTaken(
       [](FarEnd& end) {
         internal::InitEvent event;

@@ -170,14 +170,14 @@ TEST(SpawnerRequests, RubbishEndsTheYard) {
   ExpectYardEnds("");  // an end of the channel, as it looks
 }
 
-TEST(SpawnerRequests, OneThatIsNoneEndsTheYard) {
+TEST(SpawnerRequests, AnUnknownRequestEndsTheYard) {
   ExpectYardEnds(std::string("\xfa\x06\x00", 3));
   std::string cut = Request(1).SerializeAsString();
   cut.pop_back();
   ExpectYardEnds(cut);
 }
 
-TEST(SpawnerRequests, DescriptorsEndTheYard) {
+TEST(SpawnerRequests, UnexpectedDescriptorsEndTheYard) {
   ExpectYardEnds(Request(1).SerializeAsString(), 1);
   ExpectYardEnds(Request(1).SerializeAsString(), 32);
 }
@@ -338,7 +338,7 @@ void ExpectServes(const std::string& zygote) {
   });
 }
 
-TEST(HostileZygote, FloodsWithReplies) {
+TEST(HostileZygote, TheYardServesDespiteAFloodOfReplies) {
   ExpectServes(R"py(
 say(0, 0)
 n = 1
@@ -348,15 +348,15 @@ while True:
 )py");
 }
 
-TEST(HostileZygote, FloodsWithReadiness) {
+TEST(HostileZygote, TheYardServesDespiteAFloodOfReadiness) {
   ExpectServes("while True: say(0, 0)\n");
 }
 
-TEST(HostileZygote, TalksWithoutEnd) {
+TEST(HostileZygote, TheYardServesDespiteEndlessTalk) {
   ExpectServes("say(0, 0)\nwhile True: os.write(1, b'x' * 65536)\n");
 }
 
-TEST(HostileZygote, NamesOthersAsItsRunners) {
+TEST(HostileZygote, TheYardServesDespiteFalseRunners) {
   // The jail's init, the spawner, itself, all, and none.
   for (const char* pid : {"n", "1", "os.getpid()", "-2147483648", "0"}) {
     SCOPED_TRACE(pid);
@@ -369,7 +369,7 @@ while True:
   }
 }
 
-TEST(HostileZygote, AnswersForJailsThatAreNot) {
+TEST(HostileZygote, TheYardServesDespiteRepliesForUnknownJails) {
   ExpectServes(R"py(
 say(0, 0)
 while True:
@@ -379,7 +379,7 @@ while True:
 )py");
 }
 
-TEST(HostileZygote, SpeaksRubbishOrCloses) {
+TEST(HostileZygote, TheYardServesDespiteRubbishAndAClosedChannel) {
   ExpectServes("say(0, 0)\norder()\nchannel.send(b'x')\ntime.sleep(60)\n");
   ExpectServes(
       "say(0, 0)\norder()\nchannel.send(b'x' * 4096)\ntime.sleep(60)\n");
@@ -387,7 +387,7 @@ TEST(HostileZygote, SpeaksRubbishOrCloses) {
   ExpectServes("channel.close()\ntime.sleep(60)\n");
 }
 
-TEST(HostileZygote, IsSilent) {
+TEST(HostileZygote, TheYardServesDespiteASilentZygote) {
   ExpectServes("say(0, 0)\ntime.sleep(60)\n");
   ExpectServes("time.sleep(60)\n");
 }

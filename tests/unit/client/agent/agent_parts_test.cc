@@ -112,7 +112,7 @@ TEST_F(AgentSettingsTest, AServerOfOnesOwnNeedsNoKey) {
   EXPECT_EQ(settings->llm.base_url, "http://127.0.0.1:11434/v1");
 }
 
-TEST_F(AgentSettingsTest, SayWhatIsWrong) {
+TEST_F(AgentSettingsTest, InvalidSettingsAreNamed) {
   EXPECT_THAT(Error(), HasSubstr("which model?"));
   AgentOptions options;
   options.model = "m";
@@ -146,7 +146,7 @@ TEST_F(AgentSettingsTest, AKeyMayBeInAFile) {
   EXPECT_EQ(settings->llm.api_key, "sk-1");
 }
 
-TEST(CallArgumentsTest, SayWhatAModelDidWrong) {
+TEST(CallArgumentsTest, WrongArgumentsAreExplainedToTheModel) {
   const auto problem = [](const char* json, bool cut = false) {
     CallArguments arguments("write_file", json, cut);
     arguments.Text("path");
@@ -235,7 +235,7 @@ TEST(ContextBound, CutsNoCharacterInTwo) {
   EXPECT_NO_THROW(nlohmann::json(messages[2].results[0].text).dump());
 }
 
-TEST(ConversationJson, ComesBackAsItWas) {
+TEST(ConversationJson, RoundTrips) {
   LlmMessage message = Called("id");
   message.text = "text";
   message.calls[0].cut = true;
@@ -333,7 +333,7 @@ TEST_F(SkillsTest, AreFoldersWithAHeadThatNamesThem) {
                          "/workspace/skills/zip-files/scripts/run.sh"));
 }
 
-TEST_F(SkillsTest, SayWhatIsMissing) {
+TEST_F(SkillsTest, InvalidSkillsAreRefused) {
   for (const char* text :
        {"no head", "---\nname: a\n---\nx", "---\ndescription: d\n---\nx",
         "---\nname: A B\ndescription: d\n---\nx", "---\nname: a\n"}) {
@@ -346,7 +346,7 @@ TEST_F(SkillsTest, SayWhatIsMissing) {
 
 using LocalTreeTest = AgentPlace;
 
-TEST_F(LocalTreeTest, IsReadWithoutItsLinks) {
+TEST_F(LocalTreeTest, ATreeIsReadWithoutItsLinks) {
   Write("data/a.csv", "1");
   Write("data/sub/b.csv", "2");
   fs::create_symlink("/etc/passwd", place_ + "/data/link");
@@ -390,7 +390,7 @@ TEST(ToolDefinitionsTest, AreObjectsWithNamesAndWords) {
                                  "write_file", "edit_file", "list_files"));
 }
 
-TEST(CallSummaryTest, IsOneHarmlessLine) {
+TEST(CallSummaryTest, ASummaryIsOneHarmlessLine) {
   EXPECT_EQ(
       CallSummary({.name = "run_code", .arguments = R"({"language": "python",
                                           "code": "a\nb\n"})"}),

@@ -60,7 +60,7 @@ const std::vector<Case>& Cases() {
 
 class TerminalFilterTest : public ::testing::TestWithParam<Case> {};
 
-TEST_P(TerminalFilterTest, ShowsTheWhole) {
+TEST_P(TerminalFilterTest, FiltersTheWholeText) {
   TerminalFilter filter;
   const std::string shown = filter.Feed(GetParam().in);
   EXPECT_EQ(shown + filter.Finish(), GetParam().out);

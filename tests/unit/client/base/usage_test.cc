@@ -41,7 +41,7 @@ v1::GetUsageResponse Usage() {
   return usage;
 }
 
-TEST(UsageTextTest, HasALineACallerAndASum) {
+TEST(UsageTextTest, HasALineForEachCallerAndASum) {
   const std::string text = UsageText(Usage(), UsageBy::kCaller);
   EXPECT_THAT(
       text,
@@ -56,14 +56,14 @@ TEST(UsageTextTest, HasALineACallerAndASum) {
   EXPECT_THAT(text, HasSubstr("from "));
 }
 
-TEST(UsageTextTest, OrALineALanguage) {
+TEST(UsageTextTest, HasALineForEachLanguage) {
   const std::string text = UsageText(Usage(), UsageBy::kLanguage);
   EXPECT_THAT(text, HasSubstr("LANGUAGE  RUNS"));
   EXPECT_THAT(text, HasSubstr("bash        21"));
   EXPECT_THAT(text, HasSubstr("python     300"));
 }
 
-TEST(UsageTextTest, OfOneThereIsNoSum) {
+TEST(UsageTextTest, ASingleLineHasNoSum) {
   v1::GetUsageResponse usage;
   *usage.add_totals() = TotalOf("uid:0", "", 1);
   EXPECT_THAT(UsageText(usage, UsageBy::kCaller), Not(HasSubstr("(all)")));
@@ -72,7 +72,7 @@ TEST(UsageTextTest, OfOneThereIsNoSum) {
               HasSubstr("CALLER"));
 }
 
-TEST(UsageTextTest, SaysWhoTheOthersAre) {
+TEST(UsageTextTest, ExplainsTheLineOfTheOthers) {
   v1::GetUsageResponse usage = Usage();
   usage.set_others(true);
   EXPECT_THAT(UsageText(usage, UsageBy::kCaller),
@@ -168,7 +168,7 @@ TEST_F(UsageOfLinesTest, ACompilerCountsToo) {
   EXPECT_DOUBLE_EQ(total.memory_byte_seconds(), 7.0 * (1 << 30));
 }
 
-TEST_F(UsageOfLinesTest, OnlyTheTimesAndTheCallerThatAreWanted) {
+TEST_F(UsageOfLinesTest, CountsOnlyTheWantedTimesAndCaller) {
   const absl::Time first = absl::FromUnixSeconds(1'738'281'600);
   options_.since = first + absl::Hours(1);
   options_.until = first + absl::Hours(3);
@@ -184,7 +184,7 @@ TEST_F(UsageOfLinesTest, OnlyTheTimesAndTheCallerThatAreWanted) {
   EXPECT_EQ(usage.until().seconds(), 1'738'281'600 + 3 * 3600);
 }
 
-TEST_F(UsageOfLinesTest, LinesMayBeAnything) {
+TEST_F(UsageOfLinesTest, MalformedLinesAreCountedAsUnreadable) {
   Take("run", Json::object());
   Take("run", {{"caller", 5}, {"lang", nullptr}, {"outcome", "OK"}});
   Take("run", {{"outcome", "OK"}, {"usage", "much"}, {"network", 7}});

@@ -112,7 +112,7 @@ TEST(ExecTextTest, ReadsSignals) {
   }
 }
 
-TEST(DetachKeysTest, ThreeWithinASecondAndNothingBetween) {
+TEST(DetachKeysTest, ThreeKeysWithinASecondDetach) {
   const absl::Time start = absl::FromUnixSeconds(1);
   DetachKeys keys;
   EXPECT_FALSE(keys.Feed("\x1d\x1d", start));

@@ -83,7 +83,7 @@ TEST(LanguagesTextTest, ShowsAliasesFilesAndVersions) {
       "the package bash\n");
 }
 
-TEST(RunsTextTest, ShowsALineARun) {
+TEST(RunsTextTest, ShowsALineForEachRun) {
   v1::ListRunsResponse runs;
   v1::RunSummary& run = *runs.add_runs();
   run.set_run_id("r-1");

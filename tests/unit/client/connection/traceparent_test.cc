@@ -15,14 +15,14 @@ std::string With(size_t place, const std::string& text) {
   return changed.replace(place, text.size(), text);
 }
 
-TEST(TraceparentTest, TakesWhatIsWellFormed) {
+TEST(TraceparentTest, AcceptsWellFormedHeaders) {
   EXPECT_TRUE(IsTraceparent(kGood));
   EXPECT_TRUE(IsTraceparent(With(53, "00")));
   EXPECT_TRUE(IsTraceparent(With(0, "cc")));
   EXPECT_TRUE(IsTraceparent(With(0, "cc") + "-what-comes-later"));
 }
 
-TEST(TraceparentTest, RefusesWhatIsNot) {
+TEST(TraceparentTest, RefusesMalformedHeaders) {
   EXPECT_FALSE(IsTraceparent(""));
   EXPECT_FALSE(IsTraceparent(kGood.substr(0, 54)));
   EXPECT_FALSE(IsTraceparent(kGood + "0"));

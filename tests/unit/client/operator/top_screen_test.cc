@@ -181,7 +181,7 @@ TEST(TopScreenTest, NamesCantDoAnythingToATerminal) {
   }
 }
 
-TEST(FullScreenTest, DrawsOverWhatIsThere) {
+TEST(FullScreenTest, DrawsOverTheOldScreen) {
   const std::string text = DrawnText({{"a", ScreenLine::Look::kPlain},
                                       {"b", ScreenLine::Look::kTitle},
                                       {"c", ScreenLine::Look::kAlert}});

@@ -155,7 +155,7 @@ TEST_F(FetchWriterTest, NeverWritesThroughSymbolicLinks) {
   EXPECT_EQ(CountEntries(out_), 3);
 }
 
-TEST_F(FetchWriterTest, LeavesOtherThingsAlone) {
+TEST_F(FetchWriterTest, LeavesDirectoriesAndDevicesAlone) {
   mkdir((out_ + "/d").c_str(), 0755);
   mkfifo((out_ + "/fifo").c_str(), 0644);
   EXPECT_FALSE(Write(File("d", "evil")).ok());

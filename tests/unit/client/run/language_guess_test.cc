@@ -15,7 +15,7 @@ struct Case {
   const char* language;
 };
 
-TEST(GuessLanguageTest, GoesByExtensionThenByShebang) {
+TEST(GuessLanguageTest, PrefersTheExtensionToTheShebang) {
   const std::vector<Case> cases = {
       {"a.py", "", "python"},
       {"/x.d/A.PY", "", "python"},
@@ -35,7 +35,7 @@ TEST(GuessLanguageTest, GoesByExtensionThenByShebang) {
   }
 }
 
-TEST(GuessLanguageTest, ExplainsWhyItCannot) {
+TEST(GuessLanguageTest, ExplainsWhyNoLanguageIsFound) {
   EXPECT_EQ(GuessLanguage("a.xyz", "code", FakeInfo()).status().message(),
             "cannot tell the program's language: no language has the "
             "extension '.xyz' and it has no #! line; give --lang with one of: "

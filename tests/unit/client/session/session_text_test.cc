@@ -39,7 +39,7 @@ v1::Session Sample() {
   return session;
 }
 
-TEST(SessionsTextTest, ShowsALineASession) {
+TEST(SessionsTextTest, ShowsALineForEachSession) {
   v1::ListSessionsResponse sessions;
   *sessions.add_sessions() = Sample();
   v1::Session& bare = *sessions.add_sessions();

@@ -26,7 +26,7 @@ std::string Lines(int first, int last) {
   return text;
 }
 
-TEST(CleanTextTest, TextStaysAndAllElseIsReplaced) {
+TEST(CleanTextTest, TextStaysAndOtherBytesAreReplaced) {
   EXPECT_EQ(CleanText("a\tb\n\x1b[1m é 销 😀"), "a\tb\n\x1b[1m é 销 😀");
   EXPECT_EQ(CleanText(std::string("a\0b", 3)),
             "a\xe2\x90\x80"

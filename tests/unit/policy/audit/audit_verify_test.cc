@@ -311,7 +311,7 @@ TEST(AuditVerify, TheChainGoesThroughFiles) {
             0u);
 }
 
-TEST(AuditVerify, AnythingElseIsNoLog) {
+TEST(AuditVerify, OtherFilesAreNoLog) {
   EXPECT_GT(Verify(std::string(1000, '\0')).tampering, 0u);
   EXPECT_GT(Verify("PNG\r\n\x1a\n\n\n").tampering, 0u);
   const AuditReport many = Verify(std::string(100'000, '\n'));

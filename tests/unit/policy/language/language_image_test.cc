@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(LanguagesInAnImage, AreTheSameByTheImagesFiles) {
+TEST(LanguagesInAnImage, UseTheImagesFiles) {
   auto table =
       LanguageTable::Load(SANDGLASS_SOURCE_DIR "/policy/data/languages");
   ASSERT_TRUE(table.ok()) << table.status();

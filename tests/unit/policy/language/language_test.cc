@@ -32,7 +32,7 @@ TEST(ShippedLanguages, PythonAndBashAreFoundByTheirNames) {
   }
 }
 
-TEST(ShippedLanguages, AreEight) {
+TEST(ShippedLanguages, ThereAreEightLanguages) {
   const auto table = LanguageTable::Load(kShipped);
   ASSERT_TRUE(table.ok()) << table.status();
   std::vector<std::string> ids;
@@ -113,7 +113,7 @@ void PrintTo(const RuleCase& c, std::ostream* out) { *out << c.name; }
 
 class RefusedLanguage : public ::testing::TestWithParam<RuleCase> {};
 
-TEST_P(RefusedLanguage, IsToldWithPointer) {
+TEST_P(RefusedLanguage, IsReportedWithAPointer) {
   ASSERT_EQ(CreateError({Good()}), "");
   Language language = Good();
   GetParam().spoil(language);
@@ -409,7 +409,7 @@ void PrintTo(const FileCase& c, std::ostream* out) { *out << c.name; }
 
 class RefusedLanguageFile : public ::testing::TestWithParam<FileCase> {};
 
-TEST_P(RefusedLanguageFile, IsToldWithFileAndPointer) {
+TEST_P(RefusedLanguageFile, IsReportedWithFileAndPointer) {
   const auto table = LoadText(GetParam().text);
   EXPECT_EQ(table.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(table.status().message()),

@@ -25,7 +25,7 @@ PlaceholderValues Values() {
   return values;
 }
 
-TEST(Placeholders, StandForTheirValues) {
+TEST(Placeholders, PlaceholdersAreReplacedByTheirValues) {
   EXPECT_EQ(Expand("${source}", Values()), "main.toy");
   EXPECT_EQ(Expand("-I${prepared}/x", Values()),
             "-I/var/cache/sandglass/toy-1/x");
@@ -74,7 +74,7 @@ void PrintTo(const TextCase& c, std::ostream* out) { *out << c.name; }
 
 class RefusedPlaceholder : public ::testing::TestWithParam<TextCase> {};
 
-TEST_P(RefusedPlaceholder, IsTold) {
+TEST_P(RefusedPlaceholder, IsReported) {
   EXPECT_THAT(CheckPlaceholders(GetParam().text, GetParam().use),
               HasSubstr(GetParam().message));
 }

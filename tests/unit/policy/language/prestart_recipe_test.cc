@@ -24,7 +24,7 @@ Language WithPrestart() {
   return language;
 }
 
-TEST(Prestart, IsReadWithItsDefaults) {
+TEST(Prestart, ARecipeIsReadWithItsDefaults) {
   EXPECT_EQ(CreateError({WithPrestart()}), "");
   const auto table = LanguageTable::Load(kShipped);
   ASSERT_TRUE(table.ok()) << table.status();
@@ -43,7 +43,7 @@ TEST(Prestart, IsReadWithItsDefaults) {
   EXPECT_FALSE(table->Find("bash")->prestart.has_value());
 }
 
-TEST(Prestart, WhatCantBeIsRefused) {
+TEST(Prestart, ImpossibleRecipesAreRefused) {
   const auto error = [](const std::function<void(Language&)>& change) {
     Language language = WithPrestart();
     change(language);
@@ -82,7 +82,7 @@ TEST(Prestart, WhatCantBeIsRefused) {
               HasSubstr("/compile/prestart/tells_end: is of no use"));
 }
 
-TEST(Prestart, AnAnalysersIsChecked) {
+TEST(Prestart, AnAnalysersRecipeIsChecked) {
   const auto error = [](const std::function<void(AnalyserRecipe&)>& change) {
     Language language = Good();
     language.analyser = AnalyserRecipe{

@@ -33,7 +33,7 @@ std::string Chosen(const std::string& code) {
   return kind == nullptr ? "none" : ZygoteName(language, *kind);
 }
 
-TEST(ZygoteKind, WhatIsTakenAwayServesNobody) {
+TEST(ZygoteKind, ARemovedKindServesNobody) {
   absl::StatusOr<LanguageTable> table = LanguageTable::Create({Toy()});
   ASSERT_TRUE(table.ok()) << table.status();
   table->KeepZygoteKinds([](const Language& language, const ZygoteKind& kind) {
@@ -56,7 +56,7 @@ TEST(ZygoteKind, FollowsTheImportsOfTheCode) {
   EXPECT_EQ(Chosen("  require 'flask'\r\n"), "toy-web");
 }
 
-TEST(ZygoteKind, OtherWordsDontCount) {
+TEST(ZygoteKind, WordsThatAreNoImportsDontCount) {
   EXPECT_EQ(Chosen("numpy = 1"), "toy-lean");
   EXPECT_EQ(Chosen("# import numpy"), "toy-lean");
   EXPECT_EQ(Chosen("important numpy"), "toy-lean");
@@ -88,7 +88,7 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 
 class RefusedZygote : public ::testing::TestWithParam<Fault> {};
 
-TEST_P(RefusedZygote, IsToldWithPointer) {
+TEST_P(RefusedZygote, IsReportedWithAPointer) {
   ASSERT_TRUE(LanguageTable::Create({Toy()}).ok());
   Language language = Toy();
   GetParam().spoil(language);

@@ -141,7 +141,7 @@ TEST(LibraryProfile, JoinsItsVersionsWithTheRequests) {
   EXPECT_THAT(argument(Ecosystem::kJava, "a:b:2"), HasSubstr("refused"));
 }
 
-TEST(LibraryProfile, TellsThatItIsOffline) {
+TEST(LibraryProfile, AnOfflineProfileSaysSo) {
   const LibraryPolicy policy = Policy(R"({"python": {"offline": true}})");
   EXPECT_TRUE(Ask(policy, kPython, {"six"}).offline);
 }

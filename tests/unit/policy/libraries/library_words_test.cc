@@ -42,7 +42,7 @@ TEST(CleanInstallerLine, IsPrintable) {
   EXPECT_EQ(CleanInstallerLine("end\x1b"), "end");
 }
 
-TEST(IsLibraryProgress, OfEachTool) {
+TEST(IsLibraryProgress, RecognisesProgressOfEachTool) {
   EXPECT_TRUE(IsLibraryProgress(Ecosystem::kPython, "Collecting six==1.16.0"));
   EXPECT_TRUE(IsLibraryProgress(Ecosystem::kPython,
                                 "  Downloading six-1.16.0-py2.py3-none-any.whl "
@@ -65,7 +65,7 @@ TEST(IsLibraryProgress, OfEachTool) {
   EXPECT_FALSE(IsLibraryProgress(Ecosystem::kJava, ":: problems summary ::"));
 }
 
-TEST(LibraryFailureWords, OfPipWithoutSuchAVersion) {
+TEST(LibraryFailureWords, NameTheMissingVersionOfPip) {
   EXPECT_EQ(
       Why(Ecosystem::kPython,
           "Looking in indexes: https://me:secret@example.test/simple\n"
@@ -77,7 +77,7 @@ TEST(LibraryFailureWords, OfPipWithoutSuchAVersion) {
       "ERROR: No matching distribution found for six==99.0");
 }
 
-TEST(LibraryFailureWords, OfPipWithAConflict) {
+TEST(LibraryFailureWords, NameTheConflictOfPip) {
   EXPECT_EQ(
       Why(Ecosystem::kPython,
           "Collecting requests==2.31.0\n"
@@ -96,7 +96,7 @@ TEST(LibraryFailureWords, OfPipWithAConflict) {
       "    requests 2.31.0 depends on urllib3<3 and >=1.21.1");
 }
 
-TEST(LibraryFailureWords, OfPipWithAPackageThatCannotBeBuilt) {
+TEST(LibraryFailureWords, NameThePackageThatPipCannotBuild) {
   const std::string words =
       Why(Ecosystem::kPython,
           "  Preparing metadata (setup.py): started\n"
@@ -118,7 +118,7 @@ TEST(LibraryFailureWords, OfPipWithAPackageThatCannotBeBuilt) {
   EXPECT_THAT(words, Not(HasSubstr("note:")));
 }
 
-TEST(LibraryFailureWords, OfNpm) {
+TEST(LibraryFailureWords, NameTheErrorOfNpm) {
   EXPECT_EQ(
       Why(Ecosystem::kNode,
           "npm warn Unknown user config \"nodedir\".\n"
@@ -147,7 +147,7 @@ TEST(LibraryFailureWords, OfNpm) {
       "found or you do not have permission to access it.");
 }
 
-TEST(LibraryFailureWords, OfNpmWithAConflict) {
+TEST(LibraryFailureWords, NameTheConflictOfNpm) {
   EXPECT_EQ(Why(Ecosystem::kNode,
                 "npm error code ERESOLVE\n"
                 "npm error\n"
@@ -161,7 +161,7 @@ TEST(LibraryFailureWords, OfNpmWithAConflict) {
             "npm error peer react@\"^18.2.0\" from react-dom@18.2.0");
 }
 
-TEST(LibraryFailureWords, OfGo) {
+TEST(LibraryFailureWords, NameTheErrorOfGo) {
   EXPECT_EQ(
       Why(Ecosystem::kGo,
           "go: downloading golang.org/x/tools v0.1.0\n"
@@ -173,7 +173,7 @@ TEST(LibraryFailureWords, OfGo) {
       " server response: This module version is not available.");
 }
 
-TEST(LibraryFailureWords, OfGem) {
+TEST(LibraryFailureWords, NameTheErrorOfGem) {
   EXPECT_EQ(
       Why(Ecosystem::kRuby,
           "ERROR:  Could not find a valid gem 'rack' (= 2.2.3), here is why:\n"
@@ -184,7 +184,7 @@ TEST(LibraryFailureWords, OfGem) {
       "SocketError: Failed to open TCP connection");
 }
 
-TEST(LibraryFailureWords, OfIvy) {
+TEST(LibraryFailureWords, NameTheErrorOfIvy) {
   EXPECT_EQ(Why(Ecosystem::kJava,
                 ":: loading settings :: file = /tmp/ivy/settings.xml\n"
                 ":: resolving dependencies :: sandglass#libraries;1\n"
@@ -213,7 +213,7 @@ TEST(LibraryFailureWords, OfIvy) {
             "   https://example.test/junit/junit/99.9/junit-99.9.pom");
 }
 
-TEST(LibraryFailureWords, HaveTheLastOfWhatElseWasSaid) {
+TEST(LibraryFailureWords, EndWithTheLastLinesOfTheOutput) {
   std::string output = "ERROR: it failed\n";
   for (int i = 0; i < 1000; ++i) {
     output += "line " + std::to_string(i) + "\n";

@@ -133,7 +133,7 @@ TEST(MissingImport, IsTheLastOfTheTail) {
             "");
 }
 
-TEST(MissingImport, SaysHowToAskForIt) {
+TEST(MissingImport, SaysHowToRequestTheLibrary) {
   EXPECT_EQ(MissingImportWords(kPython, {"PIL", "pillow"}),
             "The import \"PIL\" is in the library \"pillow\": ask for it with "
             "--library pillow, or \"libraries\": [\"pillow\"] in the request.");

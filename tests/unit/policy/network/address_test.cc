@@ -48,7 +48,7 @@ TEST(IpAddress, IsWrittenAsRfc5952Says) {
   }
 }
 
-TEST(IpAddress, TakesNoOtherText) {
+TEST(IpAddress, RefusesEveryOtherForm) {
   for (const std::string& text : {std::string(),
                                   std::string("1.2.3"),
                                   std::string("1.2.3.4.5"),
@@ -81,7 +81,7 @@ TEST(IpAddress, TakesNoOtherText) {
               HasSubstr("\"fe80::1%eth0\" has a zone"));
 }
 
-TEST(IpAddress, IsItsBytes) {
+TEST(IpAddress, RoundTripsItsBytes) {
   const IpAddress v4 = IpAddress::V4(192, 0, 2, 1);
   EXPECT_EQ(v4.bytes(), std::string("\xc0\0\x02\x01", 4));
   EXPECT_EQ(IpAddress::FromBytes(v4.bytes()), v4);

@@ -45,7 +45,7 @@ std::vector<std::string> Described(const std::string& network) {
   return profile.ok() ? DescribeProfile(*profile) : std::vector<std::string>();
 }
 
-TEST(ReadNetwork, NoneIsTheDefault) {
+TEST(ReadNetwork, TheDefaultIsNoNetwork) {
   const absl::StatusOr<Profile> silent =
       ParseProfile("lab", R"({"description": "d"})");
   ASSERT_TRUE(silent.ok()) << silent.status();
@@ -133,7 +133,7 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 class RefusedNetwork : public ::testing::TestWithParam<Fault> {};
 
 // The one thing that is wrong, and nothing else.
-TEST_P(RefusedNetwork, IsToldWithPointer) {
+TEST_P(RefusedNetwork, IsReportedWithAPointer) {
   const absl::StatusOr<Profile> profile = Parse(GetParam().network);
   ASSERT_FALSE(profile.ok());
   EXPECT_TRUE(absl::IsInvalidArgument(profile.status()));
@@ -437,13 +437,13 @@ TEST(DescribeNetwork, SaysEachRuleAndTheLimits) {
             Not(Contains(HasSubstr("no network")))));
 }
 
-TEST(DescribeNetwork, WithoutOneThereIsNone) {
+TEST(DescribeNetwork, ANetworkThatIsOffIsNamedSo) {
   EXPECT_THAT(Described(R"("none")"), Contains("Programs have no network."));
   EXPECT_THAT(DescribeNetwork(nullptr),
               ElementsAre("Programs have no network."));
 }
 
-TEST(DescribeNetwork, AHostWithItsPorts) {
+TEST(DescribeNetwork, NamesAHostWithItsPorts) {
   const auto network = MustParse(
       R"({"hosts": ["*.example.org", {"host": "::1", "ports": ["1-9"]}]})");
   ASSERT_NE(network, nullptr);

@@ -332,7 +332,7 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 
 class RefusedPolicy : public ::testing::TestWithParam<Fault> {};
 
-TEST_P(RefusedPolicy, IsToldWithPointer) {
+TEST_P(RefusedPolicy, IsReportedWithAPointer) {
   NetworkPolicy policy = Policy({Rule("a.example"), Rule("b.example")});
   GetParam().spoil(policy);
   const absl::Status status = Check(policy);

@@ -188,7 +188,7 @@ void PrintTo(const RefusalCase& c, std::ostream* out) { *out << c.name; }
 
 class RefusedProfile : public ::testing::TestWithParam<RefusalCase> {};
 
-TEST_P(RefusedProfile, IsToldWithFileAndPointer) {
+TEST_P(RefusedProfile, IsReportedWithFileAndPointer) {
   const auto profiles = LoadText(GetParam().text, "p.json");
   ASSERT_FALSE(profiles.ok());
   EXPECT_EQ(profiles.status().code(), absl::StatusCode::kInvalidArgument);

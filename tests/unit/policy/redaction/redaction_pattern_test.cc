@@ -111,7 +111,7 @@ std::string Repeated(const std::string& text, int times) {
 
 class RefusedPattern : public ::testing::TestWithParam<RefusalCase> {};
 
-TEST_P(RefusedPattern, IsToldWithItsPlace) {
+TEST_P(RefusedPattern, IsReportedWithItsPlace) {
   const auto pattern = RedactionPattern::Compile(GetParam().text);
   ASSERT_FALSE(pattern.ok());
   EXPECT_EQ(pattern.status().code(), absl::StatusCode::kInvalidArgument);

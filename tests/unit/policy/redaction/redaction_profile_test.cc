@@ -227,7 +227,7 @@ void PrintTo(const ListRefusal& c, std::ostream* out) { *out << c.name; }
 
 class RefusedList : public ::testing::TestWithParam<ListRefusal> {};
 
-TEST_P(RefusedList, IsToldWithFileAndPointer) {
+TEST_P(RefusedList, IsReportedWithFileAndPointer) {
   const auto list = LoadListText(GetParam().text);
   ASSERT_FALSE(list.ok());
   EXPECT_EQ(list.status().code(), absl::StatusCode::kInvalidArgument);
@@ -310,7 +310,7 @@ TEST(ProfileRedaction, WithoutTheFileItSaysSo) {
 
 class RefusedRedaction : public ::testing::TestWithParam<ListRefusal> {};
 
-TEST_P(RefusedRedaction, IsToldWithFileAndPointer) {
+TEST_P(RefusedRedaction, IsReportedWithFileAndPointer) {
   const auto profiles = LoadProfileText(GetParam().text);
   ASSERT_FALSE(profiles.ok());
   EXPECT_EQ(profiles.status().code(), absl::StatusCode::kInvalidArgument);

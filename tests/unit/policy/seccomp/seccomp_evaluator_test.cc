@@ -44,7 +44,7 @@ TEST(EvaluateFilterTest, SeesNumberArchitectureAndArguments) {
             sizeof(seccomp_data));
 }
 
-TEST(EvaluateFilterTest, Calculates) {
+TEST(EvaluateFilterTest, EvaluatesArithmetic) {
   struct Case {
     uint16_t operation;
     uint32_t a, b, result;
@@ -81,7 +81,7 @@ TEST(EvaluateFilterTest, DivisionByAnXOfZeroKills) {
             0u);
 }
 
-TEST(EvaluateFilterTest, Jumps) {
+TEST(EvaluateFilterTest, EvaluatesJumps) {
   struct Case {
     uint16_t comparison;
     uint32_t a, k;

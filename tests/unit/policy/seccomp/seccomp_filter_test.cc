@@ -130,7 +130,7 @@ class ShippedFilterTest : public ::testing::Test {
   std::map<int, std::vector<const Rule*>> calls_;
 };
 
-TEST_F(ShippedFilterTest, IsShort) {
+TEST_F(ShippedFilterTest, TheFilterIsShort) {
   std::printf("filter: %zu instructions for %zu calls\n", program_.size(),
               calls_.size());
   EXPECT_LT(program_.size(), 1000u);
@@ -282,7 +282,7 @@ TEST_F(ShippedFilterTest, OfAllSocketFamiliesFourAreThere) {
   }
 }
 
-TEST_F(ShippedFilterTest, SocketTypesAndProtocols) {
+TEST_F(ShippedFilterTest, OnlyPlainSocketTypesAndProtocolsAreAllowed) {
   constexpr uint64_t kModifiers = SOCK_CLOEXEC | SOCK_NONBLOCK;
   for (const uint64_t family : {AF_UNIX, AF_INET, AF_INET6}) {
     for (const uint64_t type : {SOCK_RAW, SOCK_PACKET}) {

@@ -41,7 +41,7 @@ void PrintTo(const SyntaxCase& c, std::ostream* out) { *out << c.name; }
 
 class RefusedSyntax : public ::testing::TestWithParam<SyntaxCase> {};
 
-TEST_P(RefusedSyntax, IsToldWithFileAndCause) {
+TEST_P(RefusedSyntax, IsReportedWithFileAndCause) {
   const absl::StatusOr<JsonDocument> document =
       JsonDocument::Parse(GetParam().text, "f.json");
   ASSERT_FALSE(document.ok());
@@ -163,7 +163,7 @@ void PrintTo(const ValueCase& c, std::ostream* out) { *out << c.name; }
 
 class RefusedValue : public ::testing::TestWithParam<ValueCase> {};
 
-TEST_P(RefusedValue, IsToldWithFileAndPointer) {
+TEST_P(RefusedValue, IsReportedWithFileAndPointer) {
   const absl::Status status = ReadAll(GetParam().text);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(status),

@@ -51,7 +51,7 @@ void PrintTo(const BadPath& c, std::ostream* out) { *out << c.name; }
 
 class RefusedPath : public ::testing::TestWithParam<BadPath> {};
 
-TEST_P(RefusedPath, IsToldWithTheCause) {
+TEST_P(RefusedPath, IsReportedWithTheCause) {
   const absl::Status status = ValidateRelativePath(GetParam().path);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Message(status), HasSubstr(GetParam().message));

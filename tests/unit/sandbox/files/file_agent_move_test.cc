@@ -71,7 +71,7 @@ class FileMoveTest : public sandglass::testing::AgentFixture {
   }
 };
 
-TEST_F(FileMoveTest, TakesFilesLinksAndTreesThereAndBack) {
+TEST_F(FileMoveTest, MovesFilesLinksAndTreesThereAndBack) {
   MakeTree("/t");
   Put("/f", "text");
   ::chmod(At("/f").c_str(), 0640);
@@ -98,7 +98,7 @@ TEST_F(FileMoveTest, TakesFilesLinksAndTreesThereAndBack) {
   EXPECT_EQ(NamesIn("/small"), 0u);
 }
 
-TEST_F(FileMoveTest, TakesAPlaceOnlyWhenToldTo) {
+TEST_F(FileMoveTest, ReplacesOnlyWhenToldTo) {
   Put("/f", "new");
   Put("/small/f", "old");
   ASSERT_EQ(::mkdir(At("/d").c_str(), 0755), 0);
@@ -116,7 +116,7 @@ TEST_F(FileMoveTest, TakesAPlaceOnlyWhenToldTo) {
   EXPECT_EQ(NamesIn("/small"), 2u);
 }
 
-TEST_F(FileMoveTest, OneThatDoesNotFitLeavesBothAsTheyWere) {
+TEST_F(FileMoveTest, AMoveThatDoesNotFitLeavesBothAsTheyWere) {
   MakeTree("/t");
   Put("/t/z", std::string(2'000'000, 'z'));
   Put("/f", std::string(2'000'000, 'f'));
@@ -134,7 +134,7 @@ TEST_F(FileMoveTest, OneThatDoesNotFitLeavesBothAsTheyWere) {
   EXPECT_EQ(NamesIn("/small"), 2u);
 }
 
-TEST_F(FileMoveTest, WhatIsCertainToFailIsNotCopied) {
+TEST_F(FileMoveTest, AMoveThatWillFailIsNotCopied) {
   const std::string large(2'000'000, 'z');
   MakeTree("/t");
   Put("/t/0", large);
@@ -156,7 +156,7 @@ TEST_F(FileMoveTest, WhatIsCertainToFailIsNotCopied) {
 }
 
 // The files are another's, so that no lease of them is to be had either.
-TEST_F(FileMoveTest, WhatCanNotBeRemovedIsNotMoved) {
+TEST_F(FileMoveTest, FilesThatCannotBeRemovedAreNotMoved) {
   ASSERT_EQ(::mkdir(At("/roots").c_str(), 0755), 0);
   Put("/roots/f", "new");
   Put("/small/f", "old");
@@ -189,7 +189,7 @@ TEST_F(FileMoveTest, ADirectoryThatCanNotBeEnteredStays) {
   EXPECT_EQ(NamesIn("/small"), 0u);
 }
 
-TEST_F(FileMoveTest, WhatAProgramWritesStays) {
+TEST_F(FileMoveTest, WritesOfAProgramDuringAMoveStay) {
   MakeTree("/t");
   Put("/f", "one\n");
   Put("/small/f", "old");

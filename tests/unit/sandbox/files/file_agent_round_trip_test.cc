@@ -364,7 +364,7 @@ TEST_F(FileRoundTripTest, TheLongestPathsComeBack) {
 }
 
 // Archives of others may say what no file of a kernel has.
-TEST(TarTimes, OfAnotherArchiveAreTakenAsFarAsTheKernelGoes) {
+TEST(TarTimes, OfOtherArchivesAreKeptAsFarAsTheKernelGoes) {
   const std::pair<const char*, std::pair<int64_t, int64_t>> cases[] = {
       {"1.5", {1, 500'000'000}},
       {"-1.5", {-2, 500'000'000}},

@@ -49,7 +49,7 @@ class FileAgentShortageTest : public sandglass::testing::AgentFixture {
   sandglass::testing::FaultInjector* injector_ = nullptr;
 };
 
-TEST_F(FileAgentShortageTest, TheLastWordIsSaidAgain) {
+TEST_F(FileAgentShortageTest, TheLastReplyIsSentAgain) {
   Put("/a", "a");
   WithInjector([this] {
     Start();

@@ -153,7 +153,7 @@ TEST_F(FileAgentTest, CreatesOnlyWhatIsNew) {
   EXPECT_EQ(Get("/fresh"), "new");
 }
 
-TEST_F(FileAgentTest, Appends) {
+TEST_F(FileAgentTest, AppendsToAFileOrMakesIt) {
   Put("/log", "one\n");
   Start();
   const WriteOptions append = {.how = WriteMode::kAppend};
@@ -176,7 +176,7 @@ TEST_F(FileAgentTest, RefusesToWriteWhatIsNoFile) {
   EXPECT_EQ(NamesIn("/"), 2u);
 }
 
-TEST_F(FileAgentTest, TakesMuchContentThroughADescriptor) {
+TEST_F(FileAgentTest, LargeContentGoesThroughADescriptor) {
   std::string content;
   for (int i = 0; content.size() < 3'000'000; ++i) absl::StrAppend(&content, i);
   Start();
@@ -309,7 +309,7 @@ TEST_F(FileAgentTest, MakesDirectories) {
   EXPECT_EQ(make("/file/x", Parents::kMake), FileCode::kNotDirectory);
 }
 
-TEST_F(FileAgentTest, Removes) {
+TEST_F(FileAgentTest, RemovesFilesAndTreesButNotLinkTargets) {
   Put("/file", "");
   std::filesystem::create_directories(At("/tree/sub"));
   Put("/tree/sub/file", "");
@@ -350,7 +350,7 @@ TEST_F(FileAgentTest, RemovesADeepTree) {
   EXPECT_EQ(NamesIn("/"), 0u);
 }
 
-TEST_F(FileAgentTest, Moves) {
+TEST_F(FileAgentTest, MovesAndReplacesOnlyWhenTold) {
   Put("/a", "a");
   Put("/b", "b");
   std::filesystem::create_directories(At("/d/e"));

@@ -58,7 +58,7 @@ TEST(FindDisks, NamesEachDiskOnce) {
   EXPECT_THAT(disks.without, IsEmpty());
 }
 
-TEST(FindDisks, TellsWhatHasNone) {
+TEST(FindDisks, NamesDirectoriesWithoutADisk) {
   const TempDir sys;  // without any device
   const Disks disks = FindDisks({"/usr", "/dev/shm"}, sys.path());
   EXPECT_THAT(disks.numbers, IsEmpty());

@@ -28,7 +28,7 @@ std::string Line(const std::string& state, const std::string& queues,
          " 1 0000000000000000 20 4 30 10 -1\n";
 }
 
-TEST(BacklogBytesIn, CountsWhatNobodyHas) {
+TEST(BacklogBytesIn, CountsConnectionsThatNobodyAccepted) {
   EXPECT_EQ(BacklogBytesIn(""), 0u);
   EXPECT_EQ(BacklogBytesIn(kNames), 0u);
   EXPECT_EQ(BacklogBytesIn(kNames + Line("01", "00000010:00001000", "0")),
@@ -44,13 +44,13 @@ TEST(BacklogBytesIn, PassesOverWhatSomebodyIsChargedFor) {
   EXPECT_EQ(BacklogBytesIn(Line("06", "00000000:00000000", "0")), 0u);
 }
 
-TEST(BacklogBytesIn, NonsenseIsNothing) {
+TEST(BacklogBytesIn, MalformedInputCountsNothing) {
   EXPECT_EQ(BacklogBytesIn("\n\n1 2 3\n"), 0u);
   EXPECT_EQ(BacklogBytesIn(Line("01", "x:y", "0")), 0u);
   EXPECT_EQ(BacklogBytesIn(Line("01", "00000001", "0")), 0u);
 }
 
-TEST(BacklogBytes, OfNobodyIsNothing) {
+TEST(BacklogBytes, OfAnUnknownProcessAreZero) {
   EXPECT_EQ(BacklogBytes(JailProcess(), kAll), 0u);
 }
 

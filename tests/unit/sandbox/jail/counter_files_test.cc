@@ -44,7 +44,7 @@ class CounterFilesTest : public ::testing::Test {
   TempDir all_;
 };
 
-TEST_F(CounterFilesTest, OfPureV2) {
+TEST_F(CounterFilesTest, AreReadOnCgroupV2) {
   Write("v2/memory.events", "low 0\nhigh 1\nmax 7\noom 3\noom_kill 2\n");
   Write("v2/memory.peak", "4096\n");
   Write("v2/memory.stat", "anon 100\nfile 30\nkernel 5\n");
@@ -75,7 +75,7 @@ TEST_F(CounterFilesTest, OfPureV2) {
   EXPECT_EQ(files.PeakProcesses(), std::optional<uint32_t>(4));
 }
 
-TEST_F(CounterFilesTest, OfControllersOnV1) {
+TEST_F(CounterFilesTest, AreReadOnCgroupV1) {
   Write("v1/memory.oom_control",
         "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
   Write("v1/memory.failcnt", "12\n");
@@ -110,7 +110,7 @@ TEST_F(CounterFilesTest, OfControllersOnV1) {
 
 // A session's, which may wait for long: the first keep their files, later ones
 // open each as it is read.
-TEST_F(CounterFilesTest, ThatSettledTellTheSame) {
+TEST_F(CounterFilesTest, SettledFilesReadTheSame) {
   Write("v1/memory.oom_control", "under_oom 0\noom_kill 1\n");
   Write("v1/memory.stat", "cache 40\nrss 200\n");
   Write("v2/run/cpu.stat", "user_usec 1\nsystem_usec 2\n");
@@ -133,7 +133,7 @@ TEST_F(CounterFilesTest, ThatSettledTellTheSame) {
   EXPECT_TRUE(late.Open("run/cgroup.procs").valid());
 }
 
-TEST_F(CounterFilesTest, OfOneThatEndedLeaveRoomForAnother) {
+TEST_F(CounterFilesTest, EndedFilesLeaveRoomForOthers) {
   for (int i = 0; i < 3; ++i) {
     CounterFiles files(OnV1());
     files.Settle(1);
@@ -198,7 +198,7 @@ TEST_F(CounterFilesTest, OnlyRiseBetweenTwoReadings) {
   EXPECT_EQ(rose.cpu_throttled_time, absl::ZeroDuration());
 }
 
-TEST_F(CounterFilesTest, SeeEachChange) {
+TEST_F(CounterFilesTest, EachReadingSeesChanges) {
   Write("v2/pids.current", "3\n");
   const CounterFiles files(OnV2());
   EXPECT_EQ(files.Processes(), 3u);
@@ -211,7 +211,7 @@ TEST_F(CounterFilesTest, BeforeMemoryPeakWasThereTheCurrentOneServes) {
   EXPECT_EQ(CounterFiles(OnV2()).Read().peak_memory_bytes, 512u);
 }
 
-TEST_F(CounterFilesTest, OfGroupsThatAreGoneAllIsNothing) {
+TEST_F(CounterFilesTest, RemovedGroupsReadAsZero) {
   const CounterFiles files((CounterGroups()));
   EXPECT_EQ(files.Read().counters.oom_kills, 0u);
   EXPECT_EQ(files.Read().cpu_total(), absl::ZeroDuration());
@@ -221,7 +221,7 @@ TEST_F(CounterFilesTest, OfGroupsThatAreGoneAllIsNothing) {
   EXPECT_EQ(files.PeakProcesses(), std::nullopt);
 }
 
-TEST_F(CounterFilesTest, NonsenseIsNothing) {
+TEST_F(CounterFilesTest, MalformedFilesReadAsZero) {
   Write("v2/pids.current", "max\n");
   Write("v2/memory.stat", "anon\nfile many\n");
   const CounterFiles files(OnV2());

@@ -24,7 +24,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-TEST(CountLocks, OfWhomTheyAre) {
+TEST(CountLocks, BelongToTheirProcesses) {
   std::map<pid_t, size_t> counts;
   EXPECT_EQ(CountLocks("1: POSIX  ADVISORY  WRITE 7 00:1f:45 0 EOF\n"
                        "2: POSIX  ADVISORY  READ  7 00:1f:45 4 5\n"
@@ -37,7 +37,7 @@ TEST(CountLocks, OfWhomTheyAre) {
   EXPECT_EQ(counts, (std::map<pid_t, size_t>{{7, 2}, {9, 1}, {10, 1}}));
 }
 
-TEST(CountLocks, NonsenseIsNobodys) {
+TEST(CountLocks, MalformedLinesAreNobodys) {
   std::map<pid_t, size_t> counts;
   EXPECT_EQ(CountLocks("", counts), 0u);
   EXPECT_EQ(CountLocks("\n\n1: POSIX\n", counts), 0u);

@@ -36,18 +36,18 @@ os::Fd File(const std::string& text) {
   return file.ok() ? *std::move(file) : os::Fd();
 }
 
-TEST(NetlinkBytesTest, OfNoSocketNothing) {
+TEST(NetlinkBytesTest, WithoutSocketsThereAreNone) {
   EXPECT_EQ(NetlinkBytes(File(kNames), kAll), 0u);
   EXPECT_EQ(NetlinkBytes(File(""), kAll), 0u);
   EXPECT_EQ(NetlinkBytes(os::Fd(), kAll), 0u);
 }
 
-TEST(NetlinkBytesTest, WhatWaitsAndTheSocketsThemselves) {
+TEST(NetlinkBytesTest, CountsWaitingBytesAndTheSockets) {
   EXPECT_EQ(NetlinkBytes(File(kNames + Line(70000, 0) + Line(0, 500)), kAll),
             70500u + 2 * kNetlinkSocketBytes);
 }
 
-TEST(NetlinkBytesTest, NonsenseIsNothing) {
+TEST(NetlinkBytesTest, MalformedInputCountsNothing) {
   EXPECT_EQ(NetlinkBytes(File("\n\n1 2 3\n1 2 3 4 -5 6 7\n"), kAll), 0u);
 }
 

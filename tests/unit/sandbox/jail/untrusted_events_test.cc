@@ -90,7 +90,7 @@ TEST_F(UntrustedInit, TellsRefusedCallsOnlyWhereTheyAreTraced) {
   }
 }
 
-TEST(ReadRefused, TakesNoMoreThanInitMaySay) {
+TEST(ReadRefused, BoundsWhatInitReports) {
   internal::RefusedCalls calls;
   for (size_t i = 0; i < kMaxRefusedCalls; ++i) {
     *calls.add_calls() = RefusedOnce(static_cast<int>(i));

@@ -128,14 +128,14 @@ TEST_F(StockOfAYard, IsTheLastKnownWhileNoAnswerComes) {
   EXPECT_FALSE(died_.HasBeenNotified());
 }
 
-TEST_F(StockOfAYard, IsNotToldUnasked) {
+TEST_F(StockOfAYard, AnUnaskedAnswerEndsTheYard) {
   ends_.Answer(1);
   died_.WaitForNotification();
   EXPECT_TRUE(absl::IsInternal(death_)) << death_;
   EXPECT_FALSE(Known(port_.AskStock()).has_value());
 }
 
-TEST_F(StockOfAYard, IsNotToldTwice) {
+TEST_F(StockOfAYard, ASecondAnswerEndsTheYard) {
   const uint64_t answer = port_.AskStock();
   ends_.Answer(1);
   ends_.Answer(2);

@@ -183,7 +183,7 @@ TEST_F(AuditLogTest, DoesNotGoOnFromAnEndThatWasAltered) {
   refuses("does not end with a line of a log");
 }
 
-TEST_F(AuditLogTest, TakesNoFilesOfOthers) {
+TEST_F(AuditLogTest, RefusesFilesOfOthers) {
   fs::create_symlink("/etc/passwd", At(1));
   EXPECT_FALSE(TryOpen().ok());
   fs::remove(At(1));
@@ -205,7 +205,7 @@ TEST_F(AuditLogTest, TakesNoFilesOfOthers) {
               AllOf(HasSubstr("uid 12345"), HasSubstr("audit.dir")));
 }
 
-TEST_F(AuditLogTest, OneDaemonWritesThere) {
+TEST_F(AuditLogTest, ASecondDaemonIsRefused) {
   auto log = Open();
   const absl::Status second = TryOpen().status();
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
@@ -328,7 +328,7 @@ TEST_F(AuditLogTest, AFullFileSystemIsNoticedAndNotTakenForWritable) {
   ::umount2(path_.c_str(), MNT_DETACH);
 }
 
-TEST_F(AuditLogTest, WhatCanBeNoLineDoesItNoHarm) {
+TEST_F(AuditLogTest, InvalidLinesAreRefused) {
   const auto log = Open();
   EXPECT_EQ(log->Append("run", {{"hash", "x"}}).code(),
             absl::StatusCode::kInvalidArgument);

@@ -16,7 +16,7 @@ namespace {
 // Of a caller that waits for nothing else.
 CallKey Own(const std::string& what) { return {"caller of " + what, what}; }
 
-TEST(CallThreads, DoesWhatItWasGivenBeforeItGoes) {
+TEST(CallThreads, TheDestructorFinishesItsTasks) {
   std::atomic<int> done{0};
   {
     CallThreads threads({.threads = 2});
@@ -50,7 +50,7 @@ TEST(CallThreads, OneKeyNeverHoldsUpAnother) {
   go.Notify();
 }
 
-TEST(CallThreads, WhatIsUrgentIsDoneWhenAllWait) {
+TEST(CallThreads, UrgentTasksRunWhenAllThreadsWait) {
   absl::Notification go;
   std::atomic<int> stuck{0};
   CallThreads threads({.threads = 1, .max_threads = 3, .per_key = 2});
@@ -103,7 +103,7 @@ TEST(CallThreads, OneKeyDoesNotTakeAllRoom) {
   go.Notify();
 }
 
-TEST(CallThreads, RefusesWhatIsTooMuch) {
+TEST(CallThreads, RefusesTasksBeyondItsBounds) {
   absl::Notification go;
   absl::Notification running;
   CallThreads threads({.threads = 1,

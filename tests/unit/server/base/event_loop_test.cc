@@ -36,7 +36,7 @@ TEST(EventLoop, DoesWhatIsPostedInOrder) {
   for (int i = 0; i <= 1000; ++i) EXPECT_EQ(done[i], i);
 }
 
-TEST(EventLoop, TakesFromManyThreads) {
+TEST(EventLoop, TasksComeFromManyThreads) {
   std::atomic<int> count = 0;
   {
     EventLoop loop;

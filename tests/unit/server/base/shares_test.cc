@@ -26,7 +26,7 @@ TEST(Shares, ACallerAloneHasAllButTheReserve) {
   EXPECT_EQ(shares.RoomFor("a"), Room::kCallerHasItsShare);
 }
 
-TEST(Shares, WhoComesLaterHasHalfOfWhatIsLeftAndNobodyNothing) {
+TEST(Shares, ALaterCallerHasHalfOfWhatIsLeft) {
   Shares shares({.max = 64, .reserve = 16});
   TakeAll(shares, "a");
   std::vector<uint64_t> others;
@@ -101,7 +101,7 @@ TEST(Shares, WhatIsTooLargeForAllBoundsHasRoomAlone) {
   EXPECT_EQ(bytes.RoomFor("b", 1), Room::kYes);
 }
 
-TEST(Shares, OfNothingThereIsNothing) {
+TEST(Shares, AnEmptyBoundHasNoRoom) {
   EXPECT_EQ(Shares({}).RoomFor("a"), Room::kNone);
 }
 

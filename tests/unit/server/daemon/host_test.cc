@@ -39,7 +39,7 @@ UnixSocketOptions Own(const std::string& path) {
   return {.path = path, .mode = 0640, .owner = ::getuid(), .group = ::getgid()};
 }
 
-TEST(StateDir, OneDaemonAtATime) {
+TEST(StateDir, ASecondDaemonIsRefused) {
   TempDir dir;
   auto lock = LockStateDir(dir.path());
   ASSERT_TRUE(lock.ok()) << lock.status();
@@ -129,13 +129,13 @@ TEST(UnixSocket, NeverRemovesWhatIsNoSocket) {
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
-TEST(Identity, NeverRoot) {
+TEST(Identity, RootIsRefused) {
   EXPECT_FALSE(ResolveIdentity("root", 1879048192).ok());
   EXPECT_FALSE(ResolveIdentity("0:1000", 1879048192).ok());
   EXPECT_FALSE(ResolveIdentity("1000:0", 1879048192).ok());
 }
 
-TEST(Identity, TakesAccountsNumbersAndTheDefault) {
+TEST(Identity, AcceptsAccountsNumbersAndTheDefault) {
   const auto nobody = ResolveIdentity("nobody", 1879048192);
   ASSERT_TRUE(nobody.ok()) << nobody.status();
   EXPECT_EQ(nobody->uid, 65534u);
@@ -151,7 +151,7 @@ TEST(Identity, TakesAccountsNumbersAndTheDefault) {
   }
 }
 
-TEST(Identity, GroupsByNameOrNumber) {
+TEST(Identity, AGroupIsANameOrANumber) {
   EXPECT_EQ(*ResolveGroup("", 42), 42u);
   EXPECT_EQ(*ResolveGroup("nogroup", 42), 65534u);
   EXPECT_EQ(*ResolveGroup("77", 42), 77u);
@@ -169,14 +169,14 @@ class MemoryBudgetTest : public ::testing::Test {
                      dir_.path() + "/fs"};
 };
 
-TEST_F(MemoryBudgetTest, AllThereIsTakesNoAccountOfWhatIsInUse) {
+TEST_F(MemoryBudgetTest, MachineMemoryIgnoresWhatIsInUse) {
   EXPECT_EQ(MachineMemory(files_), 20 * kGiB);
   Write(files_.self_cgroup, "0::/a/b\n");
   Write(files_.cgroup_root + "/a/memory.max", "4294967296\n");
   EXPECT_EQ(MachineMemory(files_), 4 * kGiB);
 }
 
-TEST_F(MemoryBudgetTest, SeventyPercentOfWhatIsAvailable) {
+TEST_F(MemoryBudgetTest, TheDefaultIsSeventyPercentOfWhatIsAvailable) {
   EXPECT_EQ(DefaultMemoryBudget(files_), 7 * kGiB);
 }
 
@@ -187,7 +187,7 @@ TEST_F(MemoryBudgetTest, ATighterLimitAboveOursCountsOnV2) {
   EXPECT_EQ(DefaultMemoryBudget(files_), 2 * kGiB / 10 * 7);
 }
 
-TEST_F(MemoryBudgetTest, V1AndHybrid) {
+TEST_F(MemoryBudgetTest, ATighterLimitAboveOursCountsOnV1AndHybrid) {
   Write(files_.self_cgroup, "4:cpu,memory:/x\n0::/\n");
   Write(files_.cgroup_root + "/memory/x/memory.limit_in_bytes", "1073741824\n");
   Write(files_.cgroup_root + "/memory/memory.limit_in_bytes",
@@ -195,7 +195,7 @@ TEST_F(MemoryBudgetTest, V1AndHybrid) {
   EXPECT_EQ(DefaultMemoryBudget(files_), kGiB / 10 * 7);
 }
 
-TEST_F(MemoryBudgetTest, SomethingWhenNothingCanBeRead) {
+TEST_F(MemoryBudgetTest, TheBudgetIsPositiveWhenNothingCanBeRead) {
   EXPECT_GT(DefaultMemoryBudget({"/nonexistent", "/nonexistent", "/none"}), 0u);
 }
 

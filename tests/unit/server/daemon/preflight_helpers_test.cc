@@ -38,13 +38,13 @@ class HelperCheck : public ::testing::Test {
   const std::string right_ = absl::StrCat("echo sandglass-helper ", kVersion);
 };
 
-TEST_F(HelperCheck, ThisVersionsIsTaken) {
+TEST_F(HelperCheck, AHelperOfThisVersionIsAccepted) {
   EXPECT_EQ(CheckOf(right_), absl::OkStatus());
   EXPECT_EQ(CheckOf(absl::StrCat("[ \"$*\" = --version ] && ", right_)),
             absl::OkStatus());
 }
 
-TEST_F(HelperCheck, AnotherIsNot) {
+TEST_F(HelperCheck, AHelperOfAnotherVersionIsRefused) {
   for (const char* script : {"echo sandglass-helper 0.0.0-other",
                              "echo something else", "exit 1", "true"}) {
     const absl::Status status = CheckOf(script);

@@ -199,7 +199,7 @@ TEST_P(PlaceTest, IsOneLineWithAPage) {
 INSTANTIATE_TEST_SUITE_P(All, PlaceTest, ::testing::ValuesIn(kPlaces),
                          [](const auto& each) { return each.param.name; });
 
-TEST(PlaceCheck, OfADaemonThatRunsThePortsAreLeftOut) {
+TEST(PlaceCheck, PortsOfARunningDaemonAreNotChecked) {
   const TempDir dir;
   Config config;
   config.state_dir = dir.path();
@@ -236,7 +236,7 @@ TEST(PlaceCheck, AnotherDaemonIsFoundByItsSocketOrItsState) {
 }
 
 // Every key of the configuration with a value of another kind.
-TEST(EveryKey, OfAnotherKindIsNamed) {
+TEST(EveryKey, WithAValueOfAnotherKindIsNamed) {
   const auto defaults = LoadConfig({});
   ASSERT_TRUE(defaults.ok());
   const TempDir dir;

@@ -33,7 +33,7 @@ class NothingFits : public ::testing::Test {
   }
 };
 
-TEST_F(NothingFits, WithWhatEachJailTakesBesides) {
+TEST_F(NothingFits, WithoutRoomForAJailsOverhead) {
   EXPECT_THAT(Why(272 * kMiB), IsEmpty());
   EXPECT_THAT(Why(271 * kMiB),
               HasSubstr("271 MiB is less than a program of "

@@ -25,13 +25,13 @@ class WatchdogTimeTest : public ::testing::Test {
   }
 };
 
-TEST_F(WatchdogTimeTest, NoneWithoutAManager) {
+TEST_F(WatchdogTimeTest, IsAbsentWithoutAManager) {
   EXPECT_FALSE(WatchdogTime());
   Set("WATCHDOG_PID", std::to_string(::getpid()));
   EXPECT_FALSE(WatchdogTime());
 }
 
-TEST_F(WatchdogTimeTest, OfThisProcessOrItsSupervisor) {
+TEST_F(WatchdogTimeTest, IsForThisProcessOrItsSupervisor) {
   Set("WATCHDOG_USEC", "60000000");
   EXPECT_EQ(WatchdogTime(), absl::Seconds(60));
   Set("WATCHDOG_PID", std::to_string(::getpid()));
@@ -40,13 +40,13 @@ TEST_F(WatchdogTimeTest, OfThisProcessOrItsSupervisor) {
   EXPECT_EQ(WatchdogTime(), absl::Seconds(60));
 }
 
-TEST_F(WatchdogTimeTest, NotOfAnotherProcess) {
+TEST_F(WatchdogTimeTest, IsNotForAnotherProcess) {
   Set("WATCHDOG_USEC", "60000000");
   Set("WATCHDOG_PID", std::to_string(::getpid() + 1));
   EXPECT_FALSE(WatchdogTime());
 }
 
-TEST_F(WatchdogTimeTest, WordsAreNoTime) {
+TEST_F(WatchdogTimeTest, MalformedValuesAreRefused) {
   for (const char* value : {"", "0", "-5", "soon", "99999999999999999999"}) {
     Set("WATCHDOG_USEC", value);
     EXPECT_FALSE(WatchdogTime()) << value;
@@ -67,7 +67,7 @@ class WatchdogTest : public ::testing::Test {
                      [this] { ++said_; }};
 };
 
-TEST_F(WatchdogTest, SaysItSeveralTimesInTheTime) {
+TEST_F(WatchdogTest, NotifiesSeveralTimesWithinTheTimeout) {
   EXPECT_EQ(watchdog_.interval(), absl::Seconds(10));
   for (int seconds = 0; seconds <= 40; ++seconds) {
     BeatAt(seconds);
@@ -77,7 +77,7 @@ TEST_F(WatchdogTest, SaysItSeveralTimesInTheTime) {
   EXPECT_EQ(asked_.size(), 5u);
 }
 
-TEST_F(WatchdogTest, SaysNothingWhileTheOtherThreadDoesNotAnswer) {
+TEST_F(WatchdogTest, IsSilentWhileTheOtherThreadHangs) {
   BeatAt(0);
   for (int seconds = 1; seconds < 100; ++seconds) BeatAt(seconds);
   EXPECT_EQ(said_, 1);
@@ -87,7 +87,7 @@ TEST_F(WatchdogTest, SaysNothingWhileTheOtherThreadDoesNotAnswer) {
   EXPECT_EQ(said_, 2);
 }
 
-TEST_F(WatchdogTest, DoesNothingWhereNobodyAsks) {
+TEST_F(WatchdogTest, DoesNothingWithoutAManager) {
   Watchdog idle(
       std::nullopt, [](const Watchdog::Done&) { FAIL(); }, [] { FAIL(); });
   EXPECT_EQ(idle.interval(), absl::InfiniteDuration());

@@ -57,7 +57,7 @@ TEST_F(ExecOutputTest, NumbersPiecesFromOne) {
   EXPECT_EQ(output.written().stderr_bytes, 1u);
 }
 
-TEST_F(ExecOutputTest, HasATail) {
+TEST_F(ExecOutputTest, TailReturnsTheLastBytes) {
   ExecOutput output(1 << 20, kept_);
   EXPECT_EQ(output.Tail(10), "");
   Write(output, "first");
@@ -71,7 +71,7 @@ TEST_F(ExecOutputTest, HasATail) {
   EXPECT_EQ(tail.substr(tail.size() - 8), "xthe end");
 }
 
-TEST_F(ExecOutputTest, MergesWhatNobodyHasSeen) {
+TEST_F(ExecOutputTest, MergesPiecesThatNobodyHasSeen) {
   ExecOutput output(1 << 20, kept_);
   for (int i = 0; i < 1000; ++i) Write(output, "x");
   EXPECT_EQ(output.next_sequence(), 2u);
@@ -108,7 +108,7 @@ TEST_F(ExecOutputTest, DropsTheOldestAndSaysHowMuch) {
   EXPECT_EQ(output.Find(85)->offset, all.missing.stdout_bytes);
 }
 
-TEST_F(ExecOutputTest, KeepsWhatIsWanted) {
+TEST_F(ExecOutputTest, KeepsPiecesThatReadersWant) {
   ExecOutput output(16384, kept_);
   uint64_t wanted = 1;
   int written = 0;
@@ -128,7 +128,7 @@ TEST_F(ExecOutputTest, KeepsWhatIsWanted) {
   EXPECT_EQ(output.kept_bytes(), 16384u);
 }
 
-TEST_F(ExecOutputTest, ASmallLimitIsNotNothing) {
+TEST_F(ExecOutputTest, ASmallLimitStillKeepsSomething) {
   ExecOutput output(1, kept_);
   EXPECT_EQ(output.piece_bytes(), 4096u);
   EXPECT_FALSE(output.full());
@@ -174,7 +174,7 @@ TEST_F(ExecOutputTest, OthersBytesCountToo) {
   EXPECT_EQ(session.bytes(), static_cast<int64_t>(first.kept_bytes()));
 }
 
-TEST_F(ExecOutputTest, ManyCrumbsAreBounded) {
+TEST_F(ExecOutputTest, ManySmallPiecesAreBounded) {
   ExecOutput output(6 << 20, kept_);
   for (int i = 0; i < 100'000; ++i) {
     Write(output, "x");

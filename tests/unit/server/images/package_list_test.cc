@@ -38,7 +38,7 @@ TEST(PackageList, LeavesOutWhatHasNoFilesAndTheDaemonItself) {
             "sandglasses 1.0-1 amd64\n");
 }
 
-TEST(PackageList, OfNoDatabaseIsEmpty) {
+TEST(PackageList, WithoutADatabaseIsEmpty) {
   EXPECT_EQ(PackageList(""), "");
   EXPECT_EQ(PackageList("\n\n\nnonsense\n\nVersion: 1\n"), "");
 }

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(DiskBudget, OneCallersLeaveRoomForOthers) {
+TEST(DiskBudget, OneCallersShareLeavesRoomForOthers) {
   const auto all = std::make_shared<DiskBudget>(1000);
   const auto first = all->ShareOf("first");
   EXPECT_EQ(all->ShareOf("first"), first);

@@ -45,7 +45,7 @@ TEST(OutputRedaction, CountsWhatWasWrittenAndTellsTheRest) {
   EXPECT_THAT(redaction.counts(), ElementsAre(Pair("employee-id", 1)));
 }
 
-TEST(RedactRich, TakesTextAndJsonAndLeavesImages) {
+TEST(RedactRich, RedactsTextAndJsonAndLeavesImages) {
   const auto redactor = EmployeeIds();
   RichOutput output;
   for (const char* type :
@@ -65,7 +65,7 @@ TEST(RedactRich, TakesTextAndJsonAndLeavesImages) {
   EXPECT_THAT(counts, ElementsAre(Pair("employee-id", 7)));
 }
 
-TEST(RedactError, TakesAllItsParts) {
+TEST(RedactError, RedactsAllParts) {
   const auto redactor = EmployeeIds();
   ErrorWords error = {"EMP-000000", "of EMP-000001", "EMP-000002\nEMP-000003"};
   policy::RedactionCounts counts;
@@ -79,7 +79,7 @@ TEST(RedactError, TakesAllItsParts) {
   EXPECT_EQ(plain.name, "EMP-000000");
 }
 
-TEST(RedactStream, HeadAndTailAreTextsOfTheirOwn) {
+TEST(RedactStream, HeadAndTailAreRedactedSeparately) {
   const auto redactor = EmployeeIds();
   // What is left out lies between the two halves.
   StreamResult cut = {.data = "EMP-123456 EMP-123456 EMP-654321",

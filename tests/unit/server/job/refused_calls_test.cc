@@ -41,7 +41,7 @@ TEST(DescribeCall, NamesCallArgumentsAndError) {
 }
 
 // Whatever an init says that somebody took over.
-TEST(DescribeCall, TakesAnything) {
+TEST(DescribeCall, AcceptsAnyArguments) {
   EXPECT_EQ(DescribeCall(Call(100'000)), "number-100000(0, 0, 0)=EPERM");
   EXPECT_EQ(DescribeCall(Call(-5)), "number--5(0, 0, 0)=EPERM");
   EXPECT_EQ(DescribeCall(Call(0x40000000 + 59)), "x32:59(0, 0, 0)=EPERM");

@@ -48,7 +48,7 @@ TEST(JobFrame, IsALengthAndStrings) {
             std::string("\x00\x01\x11\x73", 4));
 }
 
-TEST(EndSecret, IsAnotherEachTime) {
+TEST(EndSecret, DiffersEachTime) {
   const std::string secret = sandbox::MakeEndSecret();
   EXPECT_EQ(secret.size(), 32u);
   EXPECT_EQ(secret.find_first_not_of("0123456789abcdef"), std::string::npos);
@@ -71,7 +71,7 @@ Told Listen(std::string_view output, size_t piece) {
   return told;
 }
 
-TEST(EndMarker, IsTakenOutWhereverItIsAndHoweverItComes) {
+TEST(EndMarker, IsRemovedWhereverItIsAndHoweverItIsCut) {
   const std::string word = sandbox::EndWord("5ec2e7");
   const std::string nul(1, '\0');
   const std::string big(100'000, 'x');
@@ -90,7 +90,7 @@ TEST(EndMarker, IsTakenOutWhereverItIsAndHoweverItComes) {
   }
 }
 
-TEST(EndMarker, WhatIsNotQuiteItIsOutput) {
+TEST(EndMarker, SimilarTextIsOutput) {
   const std::string word = sandbox::EndWord("5ec2e7");
   for (const std::string& text :
        {word, word + "1", word + "\n", word + "256\n", word + "1000\n",
@@ -105,7 +105,7 @@ TEST(EndMarker, WhatIsNotQuiteItIsOutput) {
   }
 }
 
-TEST(EndMarker, NothingIsKeptBackButItsBeginning) {
+TEST(EndMarker, OnlyItsBeginningIsHeldBack) {
   EndMarker note(sandbox::EndWord("5ec2e7"));
   EXPECT_EQ(note.Feed("sandglass: over 5ec2e7"), "sandglass: over 5ec2e7");
   EXPECT_EQ(note.Feed(std::string_view("a\0", 2)), "a");
@@ -113,7 +113,7 @@ TEST(EndMarker, NothingIsKeptBackButItsBeginning) {
   EXPECT_EQ(note.Rest(), "");
 }
 
-TEST(EndMarker, OnlyTheFirstCounts) {
+TEST(EndMarker, OnlyTheFirstMarkerCounts) {
   const std::string word = sandbox::EndWord("5ec2e7");
   const Told told = Listen(word + "1\n" + word + "2\n", 1'000);
   EXPECT_EQ(told.output, word + "2\n");
@@ -175,7 +175,7 @@ TEST(ProgramInput, WithNothingToWriteItIsTheEndAtOnce) {
   EXPECT_EQ(pipe.Read(), std::nullopt);
 }
 
-TEST(ProgramInput, WhoReadsNoMoreIsNotBothered) {
+TEST(ProgramInput, AProgramThatReadsNoMoreIsLeftAlone) {
   ::signal(SIGPIPE, SIG_IGN);
   Pipe pipe;
   ProgramInput input;
@@ -287,7 +287,7 @@ TEST(PrestartKinds, AnalysersWaitWhereARuleNeedsThem) {
   }
 }
 
-TEST(MakeLookJob, WantsTheVeryJailThatWaits) {
+TEST(MakeLookJob, NamesTheWaitingJail) {
   LivePolicy live(WithRules({NoEval({"javascript"})}));
   const std::shared_ptr<const PolicySet> policy = live.Get();
   const policy::Language& node = *policy->languages().Find("javascript");

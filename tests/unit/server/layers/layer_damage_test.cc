@@ -72,7 +72,7 @@ TEST_F(DamagedLayerTest, IsDroppedForWhateverChanged) {
   for (const auto spoil : cases) ExpectDropped(spoil);
 }
 
-TEST_F(DamagedLayerTest, WithTheSameTimesIsNoticedAllTheSame) {
+TEST_F(DamagedLayerTest, WithTheSameTimesIsStillNoticed) {
   const std::string id = Keep("six", {{"six.py", "x = 1\n"}});
   const std::string file = Directory() + "/" + id + "/tree/six.py";
   struct stat before = {};
@@ -95,7 +95,7 @@ TEST_F(DamagedLayerTest, WithoutAUsableRecordGoesAtTheStart) {
   }
 }
 
-TEST_F(DamagedLayerTest, StaysOnTheDiskForWhoHasIt) {
+TEST_F(DamagedLayerTest, StaysOnTheDiskWhilePinned) {
   std::optional<LayerStore::Pin> pin = Install("six", {{"six.py", "1"}});
   WriteFile(pin->path() + "/new", "");
   EXPECT_FALSE(store_->Find(Key("six")).has_value());
@@ -107,7 +107,7 @@ TEST_F(DamagedLayerTest, StaysOnTheDiskForWhoHasIt) {
   EXPECT_THAT(Names(), ElementsAre(again.id()));
 }
 
-TEST_F(DamagedLayerTest, IsNoneWhoseFilesWereOnlyMadeAnew) {
+TEST_F(DamagedLayerTest, RewrittenFilesWithTheSameContentAreNoDamage) {
   const std::string id = Keep("six", {{"six.py", "1"}});
   const std::string file = Directory() + "/" + id + "/tree/six.py";
   fs::remove(file);

@@ -139,7 +139,7 @@ TEST_F(LayerStoreTest, StagingGoesWithItsObject) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
-TEST_F(LayerStoreTest, IsOneDaemons) {
+TEST_F(LayerStoreTest, ASecondDaemonIsRefused) {
   const auto second = LayerStore::Open(Directory(), ::getuid(), ::getgid(), {});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()),

@@ -164,13 +164,13 @@ TEST_F(LayerWatchTest, GivesUpTheLayerThatWasAskedAboutTheLongestAgo) {
   EXPECT_TRUE(watch.IsUntouched("eight"));
 }
 
-TEST_F(LayerWatchTest, CantHearOfMoreThanItMay) {
+TEST_F(LayerWatchTest, WatchesNoMoreThanItsLimit) {
   LayerWatch watch({.max_directories = 2});
   EXPECT_EQ(watch.Begin("six", Directories("six")), 0);
   EXPECT_FALSE(watch.IsUntouched("six"));
 }
 
-TEST_F(LayerWatchTest, CantHearOfWhatIsntThere) {
+TEST_F(LayerWatchTest, AMissingLayerIsNotWatched) {
   LayerWatch watch;
   EXPECT_EQ(watch.Begin("six", {Path("six"), Path("nothing")}), 0);
   watch.Confirm("six", 0);

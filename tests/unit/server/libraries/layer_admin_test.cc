@@ -215,7 +215,7 @@ TEST_F(LayerAdminTest, OperatorsRemoveByTheFirstDigits) {
   EXPECT_EQ(ReasonOf(Remove(approver_, id).status()), "LAYER_NOT_FOUND");
 }
 
-TEST_F(LayerAdminTest, WhatIsNoIdIsRefused) {
+TEST_F(LayerAdminTest, InvalidIdsAreRefused) {
   Have("six");
   for (const std::string id :
        {"", "1234567", "../../../etc", "ABCDEF0123", "12345678x"}) {
@@ -227,7 +227,7 @@ TEST_F(LayerAdminTest, WhatIsNoIdIsRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(LayerAdminTest, WhatIsInUseStays) {
+TEST_F(LayerAdminTest, LayersInUseStay) {
   Have("six");
   const std::optional<LayerStore::Pin> pin =
       libraries_->store().Find(Key("six"));

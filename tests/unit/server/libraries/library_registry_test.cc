@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(RegistryUrl, IsTakenApart) {
+TEST(RegistryUrl, IsParsed) {
   struct Case {
     const char* text;
     const char* host;
@@ -36,7 +36,7 @@ TEST(RegistryUrl, IsTakenApart) {
   }
 }
 
-TEST(RegistryUrl, RefusesAllElse) {
+TEST(RegistryUrl, RefusesOtherForms) {
   for (const char* text : {"",
                            "index.test",
                            "ftp://index.test",

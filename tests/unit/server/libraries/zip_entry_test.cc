@@ -37,20 +37,20 @@ class ZipEntry : public ::testing::Test {
   const std::string path_;
 };
 
-TEST_F(ZipEntry, IsRead) {
+TEST_F(ZipEntry, AnEntryIsRead) {
   Make("a/b.properties", "root = x\n");
   Make("a/empty", "");
   EXPECT_EQ(*ReadZipEntry(path_, "a/b.properties"), "root = x\n");
   EXPECT_EQ(*ReadZipEntry(path_, "a/empty"), "");
 }
 
-TEST_F(ZipEntry, ThatIsNotThereIsNotFound) {
+TEST_F(ZipEntry, AMissingEntryIsNotFound) {
   EXPECT_TRUE(absl::IsNotFound(ReadZipEntry(path_, "a").status()));
   Make("b", "b");
   EXPECT_TRUE(absl::IsNotFound(ReadZipEntry(path_, "a").status()));
 }
 
-TEST_F(ZipEntry, IsBoundedWhateverTheArchiveSays) {
+TEST_F(ZipEntry, AnEntrysSizeIsBounded) {
   Make("zeros", std::string(64 << 20, '\0'));
   Make("much", std::string(kMaxEntryBytes, 'x'));
   EXPECT_TRUE(absl::IsInvalidArgument(ReadZipEntry(path_, "zeros").status()));

@@ -63,7 +63,7 @@ TEST_F(PolicyFiles, EqualProfilesHaveEqualTemplateNames) {
   EXPECT_EQ(changed.FindByTemplate("mine"), nullptr);
 }
 
-TEST_F(PolicyFiles, DifferencesAreTold) {
+TEST_F(PolicyFiles, DifferencesAreListed) {
   WriteProfile("goes", "");
   WriteProfile("changes", "");
   const PolicySet before = Load();
@@ -160,7 +160,7 @@ TEST_F(PolicyReloadTest, ANewPolicyComesIntoForceAndTheOldOneIsKeptByItsUsers) {
   EXPECT_EQ(after_, 1);
 }
 
-TEST_F(PolicyReloadTest, TheSameOnceMoreDisturbsNobody) {
+TEST_F(PolicyReloadTest, AnUnchangedPolicyDisturbsNobody) {
   Start();
   EXPECT_EQ(Reload(), "");
   reload_->Stop();
@@ -169,7 +169,7 @@ TEST_F(PolicyReloadTest, TheSameOnceMoreDisturbsNobody) {
   EXPECT_EQ(the_same_, 1);
 }
 
-TEST_F(PolicyReloadTest, WhateverIsWrongKeepsTheOldOne) {
+TEST_F(PolicyReloadTest, AnInvalidPolicyKeepsTheOldOne) {
   Start();
   const std::shared_ptr<const PolicySet> old = live_->Get();
   WriteProfile("default", R"(, "env": {"NEW": "1"})");

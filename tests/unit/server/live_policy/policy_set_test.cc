@@ -198,7 +198,7 @@ TEST_F(PolicySetNetworkTest, ProgramsHaveJailsOfTheirOwn) {
   EXPECT_EQ(TemplateOf(set, "default").network, nullptr);
 }
 
-TEST_F(PolicySetNetworkTest, OthersMakeOtherJails) {
+TEST_F(PolicySetNetworkTest, OtherNetworksMakeOtherJails) {
   const auto name = [&](const std::string& keys) {
     return LoadWith(keys).FindProfile("mine")->jail_template;
   };

@@ -50,11 +50,11 @@ constexpr char kGoodJail[] =
     "CapAmb: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\nnet: lo\n"
     "process: 2\nend: of the script\n";
 
-TEST(IsolationCanary, AJailThatHoldsIsTakenForOne) {
+TEST(IsolationCanary, AJailThatHoldsPasses) {
   EXPECT_EQ(JudgeIsolation(kGoodJail), absl::OkStatus());
 }
 
-TEST(IsolationCanary, EachBreachIsTold) {
+TEST(IsolationCanary, EachBreachIsReported) {
   const std::pair<const char*, const char*> breaches[] = {
       {"NoNewPrivs: 1", "NoNewPrivs: 0"},
       {"Seccomp: 2", "Seccomp: 0"},

@@ -72,7 +72,7 @@ class MetricsServerTest : public ::testing::Test {
   std::unique_ptr<MetricsServer> server_;
 };
 
-TEST_F(MetricsServerTest, AnswersWhatItKnows) {
+TEST_F(MetricsServerTest, AnswersKnownPaths) {
   const std::string answer =
       Ask("GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -126,7 +126,7 @@ TEST_F(MetricsServerTest, ThoseWhoDoNotReadGiveWayBeforeThoseWhoCome) {
   }
 }
 
-TEST_F(MetricsServerTest, EndsBesideThem) {
+TEST_F(MetricsServerTest, StopsBesideSilentConnections) {
   const os::Fd silent = Connect();
   server_.reset();
   EXPECT_EQ(Hear(silent), "");

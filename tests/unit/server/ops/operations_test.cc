@@ -224,7 +224,7 @@ TEST(UsageCounter, WhatWasNotLetRunIsNoRunAndCompilersCount) {
   EXPECT_EQ(FromProto(usage.totals(0).cpu_time()), absl::Seconds(3));
 }
 
-TEST(UsageCounter, CallersBeyondTheMostAreCountedTogether) {
+TEST(UsageCounter, CallersBeyondTheLimitAreCountedTogether) {
   UsageCounter usage_counter(absl::UnixEpoch());
   for (uid_t uid = 1; uid <= UsageCounter::kMaxCallers + 5; ++uid) {
     usage_counter.RecordRun(User(uid), ResponseOf("bash", v1::OUTCOME_OK));

@@ -80,7 +80,7 @@ class CompileCacheTest : public ::testing::Test {
   std::unique_ptr<CompileCache> cache_;
 };
 
-TEST_F(CompileCacheTest, GivesBackWhatItGot) {
+TEST_F(CompileCacheTest, ReturnsWhatWasStored) {
   EXPECT_EQ(cache_->Find(Key('a')), nullptr);
   auto compiled = std::make_shared<Compiled>();
   compiled->files = {
@@ -145,7 +145,7 @@ TEST_F(CompileCacheTest, FilesAreTheServersAlone) {
   EXPECT_EQ(cache_->State().bytes, static_cast<uint64_t>(info.st_size));
 }
 
-TEST_F(CompileCacheTest, AnEndWritesWhatWaits) {
+TEST_F(CompileCacheTest, TheDestructorWritesWaitingEntries) {
   for (char digit = '0'; digit <= '9'; ++digit) {
     cache_->Keep(Key(digit), Program("x"));
   }
@@ -456,7 +456,7 @@ TEST_F(CompileCacheTest, ManyUseItAtOnce) {
   EXPECT_EQ(cache_->State().hits + cache_->State().misses, 1200u);
 }
 
-TEST(LruIndex, KeepsOrderAndSum) {
+TEST(LruIndex, KeepsOrderAndTotalSize) {
   LruIndex index;
   EXPECT_TRUE(index.empty());
   EXPECT_FALSE(index.Use("a"));

@@ -117,7 +117,7 @@ TEST(CompileKey, TheRunsOwnDoesNotChangeIt) {
   EXPECT_EQ(CompileKey(job, "t"), key);
 }
 
-TEST(MayKeepCompile, NotWhatDependsOnMore) {
+TEST(MayKeepCompile, RefusesResultsThatDependOnMore) {
   EXPECT_TRUE(MayKeepCompile(KeptJob()));
   Job job = KeptJob();
   job.compile->caching.reset();

@@ -123,7 +123,7 @@ TEST_F(Phases, TheCompilerIsRedactedAsTheProgramIs) {
   EXPECT_EQ(ran_[1].redactor, *redactor);
 }
 
-TEST_F(Phases, WhatIsRefusedIsNotRun) {
+TEST_F(Phases, ARefusedProgramIsNotRun) {
   compiler_ = Refused;
   Job job = CompiledJob();
   const auto result = Run(job);
@@ -302,7 +302,7 @@ TEST_F(CachedPhases, WhatWasKeptIsRedactedForWhoGetsIt) {
   EXPECT_EQ(again->compile->stderr_result.data, "a secret, a secret");
 }
 
-TEST_F(CachedPhases, OnlyWhatWentWellIsKept) {
+TEST_F(CachedPhases, OnlySuccessfulCompilesAreKept) {
   const std::vector<std::function<void(JobResult&)>> flaws = {
       [](JobResult& result) { result = Refused(CompiledJob()); },
       [](JobResult& result) {

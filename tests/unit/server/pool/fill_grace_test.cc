@@ -32,7 +32,7 @@ TEST_F(FillPatienceTest, EndsForAZygoteThatNeverServes) {
   EXPECT_FALSE(IsStarting("ruby", starting_, seconds(100)));
 }
 
-TEST_F(FillPatienceTest, IsEachKindsOwn) {
+TEST_F(FillPatienceTest, EachKindHasItsOwn) {
   EXPECT_TRUE(IsStarting("ruby", starting_, seconds(0)));
   EXPECT_TRUE(IsStarting("python", starting_, seconds(20)));
 }

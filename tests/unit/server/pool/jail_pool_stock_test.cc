@@ -94,7 +94,7 @@ TEST(JailPoolStock, TheNewestIsTakenAndTheOldestGoWhenThereAreTooMany) {
   EXPECT_GE(left->id(), 4u);  // the second and the third were older
 }
 
-TEST(JailPoolStock, WithoutAFloorItIsOff) {
+TEST(JailPoolStock, WithoutAFloorThePoolIsOff) {
   PoolOptions options = Options();
   options.floor = 0;
   Jails jails;

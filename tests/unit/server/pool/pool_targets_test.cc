@@ -175,7 +175,7 @@ TEST(DemandMeter, AWiderWindowSeesMore) {
   EXPECT_EQ(wide.Peak(At(absl::Seconds(1))), 8u);
 }
 
-TEST(DemandMeter, NeverAboveItsMost) {
+TEST(DemandMeter, NeverCountsAboveItsLimit) {
   DemandMeter meter(absl::Seconds(60), 4);
   for (int i = 0; i < 100; ++i) meter.Record(At(absl::ZeroDuration()), kWindow);
   EXPECT_EQ(meter.Peak(At(absl::ZeroDuration())), 4u);

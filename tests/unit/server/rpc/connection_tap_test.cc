@@ -165,11 +165,11 @@ TEST_F(ConnectionTapTest, AHeadInSeveralFramesThatCantBeReplacedEndsIt) {
   EXPECT_FALSE(Receive(other, bytes, bytes.size(), {1 << 20}).ended);
 }
 
-TEST_F(ConnectionTapTest, WhatIsNotHttp2Ends) {
+TEST_F(ConnectionTapTest, OtherProtocolsEndTheConnection) {
   EXPECT_TRUE(Receive(tap_, "GET / HTTP/1.1\r\n\r\n", 100, {8192}).ended);
 }
 
-TEST_F(ConnectionTapTest, HeadersWithoutEndEndIt) {
+TEST_F(ConnectionTapTest, EndlessHeadersEndTheConnection) {
   const std::string begin =
       std::string(kPreface) + Frame(Http2Frame::kHeaders, 0, 1, "first");
   const auto more = [](size_t frames, size_t bytes) {
@@ -186,7 +186,7 @@ TEST_F(ConnectionTapTest, HeadersWithoutEndEndIt) {
   EXPECT_TRUE(Receive(many, begin + more(9, 0), 1 << 20, {8192}).ended);
 }
 
-TEST_F(ConnectionTapTest, WhatBeginsNoCallIsNotKept) {
+TEST_F(ConnectionTapTest, FramesThatBeginNoCallAreNotKept) {
   Receive(tap_, std::string(kPreface) + Headers(5), 100, {8192});
   std::string others;
   for (const uint32_t stream : {2, 4, 6, 3, 1}) others += Headers(stream);

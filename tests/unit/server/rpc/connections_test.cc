@@ -265,7 +265,7 @@ TEST_F(AcceptorTest, WhoDoesNotSpeakInTimeOrStopsHalfWayEnds) {
   EXPECT_FALSE(HasEnded(idle));
 }
 
-TEST_F(AcceptorTest, TakesTcpToo) {
+TEST_F(AcceptorTest, AcceptsTcpToo) {
   auto listener = ListenOnTcp("listen", "127.0.0.1:0");
   ASSERT_TRUE(listener.ok()) << listener.status();
   const int port = TcpPortOf(*listener);
@@ -286,7 +286,7 @@ TEST_F(AcceptorTest, TakesTcpToo) {
   EXPECT_FALSE(caller->SeesAll());
 }
 
-TEST_F(AcceptorTest, StoppingClosesTheDoorAndKeepsConnections) {
+TEST_F(AcceptorTest, StoppingClosesTheListenerAndKeepsConnections) {
   Start({});
   const os::Fd client = Connect();
   ASSERT_TRUE(Eventually([&] { return Accepted() == 1; }));

@@ -42,7 +42,7 @@ bool IsOpen(const os::Fd& client) {
   return ::recv(client.get(), &byte, 1, MSG_DONTWAIT) < 0;
 }
 
-TEST(CutConnections, OnlyThoseOfThatSocket) {
+TEST(CutConnections, CutsOnlyConnectionsOfThatSocket) {
   const TempDir dir;
   const std::string path = dir.Path("sock");
   sockaddr_un unix_address = {.sun_family = AF_UNIX, .sun_path = {}};

@@ -122,7 +122,7 @@ TEST(Errors, ManyLongViolationsFitIntoAClientsMetadata) {
   EXPECT_EQ(small.field_violations_size(), 32);
 }
 
-TEST(Errors, OkIsOk) { EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok()); }
+TEST(Errors, OkStaysOk) { EXPECT_TRUE(ToGrpcStatus(absl::OkStatus()).ok()); }
 
 }  // namespace
 }  // namespace sandglass::server

@@ -36,7 +36,7 @@ TEST_F(ApprovalInputs, ValuesOfTheEnvironmentAreShown) {
               ElementsAre("A=rm -rf /data", "B=two", "C="));
 }
 
-TEST_F(ApprovalInputs, OfSecretsAndBytesTheNameAlone) {
+TEST_F(ApprovalInputs, SecretsAndBytesShowTheirNameAlone) {
   EXPECT_THAT(
       Shown({{"API_TOKEN", "x"},
              {"DB_PASSWORD", "x"},
@@ -51,7 +51,7 @@ TEST_F(ApprovalInputs, OfSecretsAndBytesTheNameAlone) {
                   "KEYBOARD=us", "MONKEY=m", "PWD=/tmp", "github_token"));
 }
 
-TEST_F(ApprovalInputs, AnsweredTheyAreNamesAgain) {
+TEST_F(ApprovalInputs, AfterTheAnswerOnlyNamesAreKept) {
   v1::Approval shown = Shown({{"A", "a=b"}, {"B", "b"}});
   EXPECT_EQ(TextBytes(shown), 8u);  // "A=a=b" and "B=b"
   ForgetTexts(shown);

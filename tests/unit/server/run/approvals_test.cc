@@ -85,7 +85,7 @@ class Approvals : public ::testing::Test, public ApprovalRecorder {
                        [this] { return now_; }};
 };
 
-TEST_F(Approvals, AreForOneRunAndOnce) {
+TEST_F(Approvals, AnApprovalIsForOneRunAndOnce) {
   const std::string id = Ask(Subject(alice_, "f"));
   EXPECT_EQ(Ask(Subject(alice_, "f")), id);
   EXPECT_NE(Ask(Subject(alice_, "g")), id);
@@ -108,7 +108,7 @@ TEST_F(Approvals, AreForOneRunAndOnce) {
   EXPECT_NE(Ask(Subject(alice_, "f")), id);
 }
 
-TEST_F(Approvals, OnlyApproversAnswerAndNotForThemselves) {
+TEST_F(Approvals, OnlyApproversAnswerAndNotTheirOwnRuns) {
   const std::string id = Ask(Subject(alice_, "f"));
   const auto code = [](const auto& result) { return result.status().code(); };
   EXPECT_EQ(code(table_.Approve(alice_, Approving(id))),
@@ -147,7 +147,7 @@ TEST_F(Approvals, AnAnswerIsGivenOnce) {
   EXPECT_FALSE(table_.Approve(bob_, Approving(id)).ok());
 }
 
-TEST_F(Approvals, ExpireAndAreForgotten) {
+TEST_F(Approvals, ApprovalsExpireAndAreForgotten) {
   const std::string id = Ask(Subject(alice_, "f"));
   ASSERT_TRUE(table_.Approve(bob_, Approving(id)).ok());
   Pass(absl::Minutes(10));
@@ -159,7 +159,7 @@ TEST_F(Approvals, ExpireAndAreForgotten) {
               HasSubstr("there is no approval"));
 }
 
-TEST_F(Approvals, AreBounded) {
+TEST_F(Approvals, PendingApprovalsAreBounded) {
   for (const char* fingerprint : {"1", "2", "3"}) {
     Ask(Subject(alice_, fingerprint));
   }
@@ -233,7 +233,7 @@ policy::Findings Found(const std::vector<std::string>& rules) {
   return findings;
 }
 
-TEST_F(Approvals, OfASessionLetRunWhatTheyCover) {
+TEST_F(Approvals, ASessionsApprovalLetsRunWhatItCovers) {
   ApprovalOfRun run(table_, std::make_shared<const ApprovalSubject>(
                                 Subject(alice_, "g", true, "ses-1")));
   ASSERT_TRUE(run.Approve(Found({"r"})).ok());
@@ -255,7 +255,7 @@ TEST_F(Approvals, OfASessionLetRunWhatTheyCover) {
   EXPECT_FALSE(alone.Approve(Found({"r"}))->has_value());
 }
 
-TEST_F(Approvals, ThatARequestNamesAreUsedUpAtTheRunsBegin) {
+TEST_F(Approvals, ANamedApprovalIsUsedUpWhenItsRunBegins) {
   ApprovalOfRun run(
       table_, std::make_shared<const ApprovalSubject>(Subject(alice_, "f")));
   const std::string id = Ask(Subject(alice_, "f"));
@@ -281,7 +281,7 @@ TEST_F(Approvals, WhatWasNotLookedAtIsApprovedForOneRunOnly) {
   EXPECT_FALSE(table_.ApprovedForSession("ses-1", "analysis-failed"));
 }
 
-TEST_F(Approvals, EndedOnesMakeRoomAndKeepNoText) {
+TEST_F(Approvals, EndedApprovalsMakeRoomAndKeepNoText) {
   for (int i = 0; i < 20; ++i) {
     const std::string fingerprint = absl::StrCat("f", i);
     const std::string id = Ask(Subject(alice_, fingerprint, true));
@@ -303,7 +303,7 @@ TEST_F(Approvals, EndedOnesMakeRoomAndKeepNoText) {
 }
 
 // Neither what one caller keeps nor its texts are in another's way.
-TEST_F(Approvals, OneCallersLeaveRoomForOthers) {
+TEST_F(Approvals, OneCallersApprovalsLeaveRoomForOthers) {
   for (int i = 0; i < 6; ++i) {
     const std::string id = Ask(Subject(alice_, absl::StrCat("g", i), true));
     ASSERT_TRUE(table_.Approve(alice_, Approving(id)).ok());
@@ -322,7 +322,7 @@ TEST_F(Approvals, OneCallersLeaveRoomForOthers) {
   EXPECT_NE(Ask(others), "");
 }
 
-TEST_F(Approvals, AreListedToWhomTheyConcern) {
+TEST_F(Approvals, ApprovalsAreListedToTheirCallersAndApprovers) {
   const std::string alices = Ask(Subject(alice_, "f"));
   const std::string bobs = Ask(Subject(bob_, "g"));
   EXPECT_THAT(table_.List(alice_, {}).approvals(), SizeIs(1));
@@ -339,7 +339,7 @@ TEST_F(Approvals, AreListedToWhomTheyConcern) {
   EXPECT_THAT(table_.List(alice_, approved).approvals(), SizeIs(1));
 }
 
-TEST_F(Approvals, WhatCanNotBeRecordedDoesNotHappen) {
+TEST_F(Approvals, AnAnswerThatCannotBeRecordedIsRefused) {
   const std::string id = Ask(Subject(alice_, "f"));
   recording_ = absl::UnavailableError("the disk is full");
   EXPECT_FALSE(table_.Ask(Subject(alice_, "g")).ok());

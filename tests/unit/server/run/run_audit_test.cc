@@ -281,7 +281,7 @@ TEST_F(RunAuditTest, AResultWithoutALineIsWithheld) {
   EXPECT_EQ(ErrorReason(second_.WaitForEnd().status), "AUDIT_UNWRITABLE");
 }
 
-TEST_F(RunAuditTest, OrItGoesOnIfTheOperatorWantsThat) {
+TEST_F(RunAuditTest, RunsGoOnWithoutALogIfConfigured) {
   trail_options_.on_failure = AuditFailure::kContinue;
   dispatcher();
   fs::remove_all(path_);
@@ -315,7 +315,7 @@ TEST(DaemonAuditTest, WritesStartAndStop) {
   EXPECT_EQ(stop["reason"], "signal");
 }
 
-TEST(DaemonAuditTest, ThereIsNoneWithoutADirectory) {
+TEST(DaemonAuditTest, WithoutADirectoryThereIsNoLog) {
   const auto audit = DaemonAudit::Start(os::Fd(), Config(), TestPolicy());
   ASSERT_TRUE(audit.ok());
   EXPECT_EQ(*audit, nullptr);

@@ -48,7 +48,7 @@ class DispatcherTest : public ::testing::Test {
   std::optional<RunDispatcher> dispatcher_;
 };
 
-TEST_F(DispatcherTest, RunsAndAnswers) {
+TEST_F(DispatcherTest, ARunIsAnswered) {
   Submit(first_, GoodRequest("echo hi"));
   const RunEnd end = first_.WaitForEnd();
   ASSERT_TRUE(end.status.ok()) << end.status;

@@ -220,7 +220,7 @@ TEST(RegistryBounds, TheOldestGoWhenCountOrBytesOrTimeAreFull) {
 }
 
 // One caller's flood makes none of another's runs unknown.
-TEST(RegistryBounds, WhatGoesIsWhoseThatHasMost) {
+TEST(RegistryBounds, TheCallerWithTheMostLosesFirst) {
   for (const RetentionOptions& options :
        {RetentionOptions{.max_runs = 20},
         RetentionOptions{.max_bytes = 200'000}}) {

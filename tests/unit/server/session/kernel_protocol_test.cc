@@ -58,7 +58,7 @@ TEST(RunCommand, CodeNeedNotBeText) {
   EXPECT_EQ(json["code"], "a\xef\xbf\xbd");
 }
 
-TEST(KernelEvents, EachKindIsTaken) {
+TEST(KernelEvents, EachKindIsParsed) {
   EXPECT_EQ(Parsed<KernelReady>(R"({"ev":"ready","pid":12})").pid, 12);
   const auto done = Parsed<KernelDone>(
       R"({"ev":"done","id":3,"status":"ok","exit_code":4,"count":9})");
@@ -91,7 +91,7 @@ TEST(KernelEvents, AValueComesInItsTypesPlainTextFirst) {
                   Pair("text/html", "<b>")));
 }
 
-TEST(KernelEvents, NonsenseIsRefused) {
+TEST(KernelEvents, MalformedEventsAreRefused) {
   for (const char* line : {
            "",
            "null",
@@ -117,7 +117,7 @@ TEST(KernelEvents, NonsenseIsRefused) {
   }
 }
 
-TEST(KernelEvents, AValueThatIsNoneOfItsTypeIsLeftOutAlone) {
+TEST(KernelEvents, AnInvalidValueIsLeftOutAlone) {
   const auto display = Parsed<KernelDisplay>(
       R"({"ev":"display","id":1,"kind":"x","data":{"":"x","a\nb":"x",
           "image/png":"not base64!","text/plain":"kept","text/html":1,
@@ -188,7 +188,7 @@ TEST(KernelEvents, DepthAndLengthAreBounded) {
   EXPECT_EQ(error.words.traceback.substr(kMaxErrorBytes - 7), "the end");
 }
 
-TEST(KernelLines, AreCutWhereverThePiecesEnd) {
+TEST(KernelLines, LinesAreSplitHoweverTheyAreCut) {
   KernelLines lines;
   EXPECT_EQ(lines.Next(), std::nullopt);
   EXPECT_TRUE(lines.Append("a"));
@@ -202,7 +202,7 @@ TEST(KernelLines, AreCutWhereverThePiecesEnd) {
   EXPECT_EQ(lines.Next(), "d");
 }
 
-TEST(KernelLines, OneWithoutEndIsTooMuch) {
+TEST(KernelLines, AnEndlessLineIsRefused) {
   KernelLines lines;
   const std::string piece(1 << 20, 'x');
   bool fits = true;

@@ -142,7 +142,7 @@ TEST_F(SessionRecordTest, ThePolicyThatHoldsNowLowersIt) {
   EXPECT_EQ(back.past.unusable, "");
 }
 
-TEST_F(SessionRecordTest, WhatIsGoneMakesItUnusable) {
+TEST_F(SessionRecordTest, ARecordWhosePartsAreGoneIsUnusable) {
   internal::StoredSession record =
       Record(Spec(Policy()), absl::ZeroDuration(), now_);
   Write({});

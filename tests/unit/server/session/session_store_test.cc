@@ -291,7 +291,7 @@ TEST_F(SessionStoreTest, AFullDiskChangesNothing) {
   EXPECT_EQ(::umount2(Directory().c_str(), MNT_DETACH), 0);
 }
 
-TEST_F(SessionStoreTest, WhatIsDamagedIsSaid) {
+TEST_F(SessionStoreTest, DamagedFilesAreReported) {
   {
     auto store = Open();
     auto copy = Make(*store);
@@ -388,7 +388,7 @@ TEST_F(SessionStoreTest, EndsAreRememberedAsLongAsTheyAreWanted) {
   EXPECT_FALSE(fs::exists(At("")));
 }
 
-TEST_F(SessionStoreTest, OnlyOneAtATime) {
+TEST_F(SessionStoreTest, ASecondStoreOfADirectoryIsRefused) {
   auto store = Open();
   const auto other =
       SessionStore::Open(Directory(), ::geteuid(), ::getegid(), kPlenty);

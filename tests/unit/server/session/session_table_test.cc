@@ -131,7 +131,7 @@ class SessionTableTest : public ::testing::Test {
   std::optional<RunDispatcher> dispatcher_;
 };
 
-TEST_F(SessionTableTest, BelongsToItsCaller) {
+TEST_F(SessionTableTest, ASessionBelongsToItsCaller) {
   const std::string id = Create();
   EXPECT_EQ(FindAs(1, id), absl::StatusCode::kOk);
   EXPECT_EQ(FindAs(0, id), absl::StatusCode::kOk);
@@ -148,7 +148,7 @@ TEST_F(SessionTableTest, BelongsToItsCaller) {
   EXPECT_EQ(hosts_.ended, 1);
 }
 
-TEST_F(SessionTableTest, AreCountedByCallerAndAltogether) {
+TEST_F(SessionTableTest, SessionsAreCountedByCallerAndAltogether) {
   for (int i = 0; i < 3; ++i) Create();
   EXPECT_EQ(table().Create(User(1), Shell()).status().code(),
             absl::StatusCode::kResourceExhausted);
@@ -160,7 +160,7 @@ TEST_F(SessionTableTest, AreCountedByCallerAndAltogether) {
   EXPECT_TRUE(table().Create(User(3), Shell()).ok());
 }
 
-TEST_F(SessionTableTest, WhoHasAllLeavesSomeForOthers) {
+TEST_F(SessionTableTest, OneCallerLeavesSessionsForOthers) {
   options_ = {.max_sessions = 6, .reserve = 2, .max_per_caller = 100};
   for (int i = 0; i < 6; ++i) Create();
   EXPECT_THAT(
@@ -174,7 +174,7 @@ TEST_F(SessionTableTest, WhoHasAllLeavesSomeForOthers) {
               HasSubstr("the server has at most 8 sessions"));
 }
 
-TEST_F(SessionTableTest, ThoseWhoseJailDiedSayOfWhat) {
+TEST_F(SessionTableTest, ASessionWhoseJailDiedSaysWhy) {
   const std::string id = Create();
   {
     absl::MutexLock lock(&hosts_.mutex);
@@ -220,7 +220,7 @@ TEST_F(SessionTableTest, PagesGoOnWhereTheyEnded) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(SessionTableTest, AfterStopNoneIsMade) {
+TEST_F(SessionTableTest, AfterStopNoSessionIsMade) {
   Create();
   table().Stop();
   EXPECT_EQ(hosts_.ended, 1);
@@ -245,7 +245,7 @@ TEST_F(SessionTableTest, RunsOfAContextWaitForEachOtherOutsideTheQueue) {
   EXPECT_EQ(first_.ends(), 1u);
 }
 
-TEST_F(SessionTableTest, WhoLeavesTheLineNeverRunsAndHoldsNobodyUp) {
+TEST_F(SessionTableTest, ARunThatLeavesTheLineNeverRuns) {
   const std::string id = Create();
   Submit(first_, id, "wait");
   ASSERT_TRUE(Eventually([&] { return hosts_.runs.started() == 1; }));
@@ -446,7 +446,7 @@ TEST_F(SessionTableTest, CommandsInTheBackgroundMayBePaused) {
   EXPECT_TRUE(Eventually([&] { return !session->Lives().ok(); }));
 }
 
-TEST_F(SessionTableTest, WhoAskedIsToldOfTheEndOnce) {
+TEST_F(SessionTableTest, ASessionsEndIsReportedOnce) {
   const auto session = *table().Find(User(1), Create());
   int told = 0;
   ASSERT_TRUE(session->AtEnd([&](policy::KillReason) { ++told; }).ok());

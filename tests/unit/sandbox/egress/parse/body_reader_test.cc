@@ -64,7 +64,7 @@ TEST(BodyReaderTest, WithoutABodyTakesNothing) {
   }
 }
 
-TEST(BodyReaderTest, OfALength) {
+TEST(BodyReaderTest, ReadsABodyOfALength) {
   for (size_t piece = 1; piece < 8; ++piece) {
     const Outcome outcome = Read({Kind::kLength, 5}, "12345GET", piece);
     EXPECT_EQ(outcome.state, State::kEnd);
@@ -86,14 +86,14 @@ TEST(BodyReaderTest, ContentIsNotCopied) {
   EXPECT_TRUE(data.empty());
 }
 
-TEST(BodyReaderTest, UntilTheConnectionIsClosed) {
+TEST(BodyReaderTest, ReadsUntilTheConnectionIsClosed) {
   const Outcome outcome = Read({Kind::kUntilClose}, "anything\r\n0\r\n\r\n", 3);
   EXPECT_EQ(outcome.state, State::kMore);
   EXPECT_EQ(outcome.content, "anything\r\n0\r\n\r\n");
   EXPECT_TRUE(outcome.whole);
 }
 
-TEST(BodyReaderTest, ChunksHoweverTheyAreCut) {
+TEST(BodyReaderTest, ReadsChunksHoweverTheyAreCut) {
   const std::string body =
       "5\r\nhello\r\n0000A ;a=\"b;\";c\r\n, chunked \r\n"
       "1\t \r\n\n\r\n00\r\nTrailer: x\r\nY:\r\n\r\n";
@@ -110,14 +110,14 @@ TEST(BodyReaderTest, ChunksHoweverTheyAreCut) {
   }
 }
 
-TEST(BodyReaderTest, AnEmptyChunkedBody) {
+TEST(BodyReaderTest, ReadsAnEmptyChunkedBody) {
   const Outcome outcome = Read(kChunked, "0\r\n\r\n0\r\n\r\n");
   EXPECT_EQ(outcome.state, State::kEnd);
   EXPECT_EQ(outcome.content, "");
   EXPECT_EQ(outcome.rest, "0\r\n\r\n");
 }
 
-TEST(BodyReaderTest, SizesThatAreNoneAreRefused) {
+TEST(BodyReaderTest, MalformedSizesAreRefused) {
   ExpectRefused("\r\n", "begins with");
   ExpectRefused("g\r\n", "begins with \"g\"");
   ExpectRefused(" 5\r\n", "begins with");

@@ -103,7 +103,7 @@ std::string OfOpenSsl() {
   return absl::HexStringToBytes(kHello) + std::string(208, '\0');
 }
 
-TEST(ClientHelloTest, OfOpenSslHoweverItIsCut) {
+TEST(ClientHelloTest, ReadsOpenSslsHelloHoweverItIsCut) {
   const std::string bytes = OfOpenSsl();
   ASSERT_EQ(bytes.size(), 517u);
   for (size_t piece = 1; piece <= bytes.size(); ++piece) {
@@ -118,7 +118,7 @@ TEST(ClientHelloTest, OfOpenSslHoweverItIsCut) {
   }
 }
 
-TEST(ClientHelloTest, SpreadOverRecords) {
+TEST(ClientHelloTest, ReadsAHelloSpreadOverRecords) {
   const std::string message = OfOpenSsl().substr(5);
   for (const size_t size : {1, 2, 3, 4, 5, 100, 511}) {
     std::string bytes;
@@ -135,7 +135,7 @@ TEST(ClientHelloTest, SpreadOverRecords) {
   }
 }
 
-TEST(ClientHelloTest, WithoutAName) {
+TEST(ClientHelloTest, AHelloWithoutANameHasNone) {
   const Outcome without = Parse(Record(Message(Start())));
   EXPECT_EQ(without.state, State::kComplete) << without.words;
   EXPECT_EQ(without.hello.server_name, std::nullopt);
@@ -145,7 +145,7 @@ TEST(ClientHelloTest, WithoutAName) {
   EXPECT_EQ(empty.hello.server_name, std::nullopt);
 }
 
-TEST(ClientHelloTest, NotesThatItsNameMayBeACover) {
+TEST(ClientHelloTest, ReportsThatItsNameMayBeACover) {
   const Outcome outcome = Parse(
       Record(Hello(Extension(0xfe0d, "x") + ServerName("cover.example"))));
   EXPECT_EQ(outcome.state, State::kComplete) << outcome.words;
@@ -153,7 +153,7 @@ TEST(ClientHelloTest, NotesThatItsNameMayBeACover) {
   EXPECT_EQ(outcome.hello.server_name, "cover.example");
 }
 
-TEST(ClientHelloTest, WhatIsNotTls) {
+TEST(ClientHelloTest, OtherProtocolsAreRefused) {
   for (const char* bytes :
        {"GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n", "\x80\x2e\x01\x03\x01",
         "\x15\x03\x01", "\x16\x02", "\x16\x10\x03", "\x17\x03\x03"}) {
@@ -181,7 +181,7 @@ TEST(ClientHelloTest, OtherMessagesAreRefused) {
   ExpectRefused(Record(Message(Start(), 0)), "has type 0");
 }
 
-TEST(ClientHelloTest, Bounds) {
+TEST(ClientHelloTest, HellosAboveTheBoundsAreRefused) {
   // With an extension that fills it up.
   const std::string name = ServerName("a.b");
   const size_t start = Start().size() + 2 + name.size() + 4;

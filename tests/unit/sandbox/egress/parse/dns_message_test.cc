@@ -64,7 +64,7 @@ std::string ExpectError(const std::string& message, DnsCode code,
   return BuildDnsAnswer(parsed.query, parsed.code);
 }
 
-TEST(DnsQueryTest, OfAnAddress) {
+TEST(DnsQueryTest, ReadsAQueryForAnAddress) {
   const DnsQuery query = Taken(Query({"Www", "Example_x", "COM"}, kDnsTypeA));
   EXPECT_EQ(query.id, 0xabcd);
   EXPECT_EQ(query.name, "www.example_x.com");
@@ -76,7 +76,7 @@ TEST(DnsQueryTest, OfAnAddress) {
 }
 
 // With EDNS and a cookie, as dig asks.
-TEST(DnsQueryTest, OfDig) {
+TEST(DnsQueryTest, ReadsAQueryOfDig) {
   const DnsQuery query = Taken(
       absl::HexStringToBytes("2b1d012000010000000000010161016200001c0001"
                              "000029100000000000000c000a0008a2d5b2b4ad5e3a4f"));
@@ -85,7 +85,7 @@ TEST(DnsQueryTest, OfDig) {
   EXPECT_TRUE(query.edns);
 }
 
-TEST(DnsQueryTest, OfTheRootAndOfTheLongestName) {
+TEST(DnsQueryTest, ReadsTheRootAndTheLongestName) {
   EXPECT_EQ(Taken(Query({}, 2)).name, "");
   const std::string label(63, 'a');
   const std::vector<std::string> longest = {label, label, label,
@@ -101,7 +101,7 @@ TEST(DnsQueryTest, OfTheRootAndOfTheLongestName) {
               DnsCode::kFormatError, "more than 255");
 }
 
-TEST(DnsQueryTest, WithEdns) {
+TEST(DnsQueryTest, ReadsAQueryWithEdns) {
   const std::string question = Question({"a"}, kDnsTypeA);
   EXPECT_TRUE(Taken(Header(0x0010, 1, 1) + question + Opt()).edns);
   EXPECT_TRUE(Taken(Header(0x0010, 1, 1) + question + Opt("padding"))
@@ -135,7 +135,7 @@ TEST(DnsQueryTest, OtherOpcodesAreNotImplemented) {
   }
 }
 
-TEST(DnsQueryTest, MalformedOnesAreSaidToBe) {
+TEST(DnsQueryTest, MalformedQueriesAreFormatErrors) {
   const auto malformed = [](const std::string& message,
                             const std::string& words) {
     return ExpectError(message, DnsCode::kFormatError, words);
@@ -192,7 +192,7 @@ TEST(DnsQueryTest, OtherClassesAndOddNamesAreRefused) {
               DnsCode::kRefused, "host name");
 }
 
-TEST(DnsAnswerTest, Addresses) {
+TEST(DnsAnswerTest, ContainsTheAddresses) {
   const std::string question = Question({"a", "b"}, kDnsTypeA);
   const DnsQuery query = Taken(Header(0x0110) + question);
   const std::string v6(16, '\x20');
@@ -204,7 +204,7 @@ TEST(DnsAnswerTest, Addresses) {
           question + record + "\x01\x02\x03\x04" + record + "abcd");
 }
 
-TEST(DnsAnswerTest, AddressesOfIpv6WithEdns) {
+TEST(DnsAnswerTest, ContainsIpv6AddressesWithEdns) {
   const std::string question = Question({"a"}, kDnsTypeAaaa);
   const DnsQuery query = Taken(Header(0, 1, 1) + question + Opt());
   const std::string v6(16, '\x20');
@@ -215,7 +215,7 @@ TEST(DnsAnswerTest, AddressesOfIpv6WithEdns) {
                 Short(41) + Short(kMaxDnsQueryBytes) + std::string(6, '\0'));
 }
 
-TEST(DnsAnswerTest, WithoutRecords) {
+TEST(DnsAnswerTest, CanHaveNoRecords) {
   const std::string question = Question({"a"}, 15);
   const DnsQuery query = Taken(Header(0x0100) + question);
   const auto answer = [&](unsigned flags) {

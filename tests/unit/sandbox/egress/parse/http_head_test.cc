@@ -68,7 +68,7 @@ void ExpectRefused(const std::string& text, int status,
   }
 }
 
-TEST(RequestHeadTest, OfAnAbsoluteTarget) {
+TEST(RequestHeadTest, ReadsAnAbsoluteTarget) {
   const std::string text =
       "GET http://Example.COM:8080/a/b?c=d HTTP/1.1\r\n"
       "host: example.com:8080\r\nUser-Agent:x y \t\r\nX-Empty:\r\n\r\n";
@@ -108,7 +108,7 @@ TEST(RequestHeadTest, IsTheSameHoweverItIsCut) {
   }
 }
 
-TEST(RequestHeadTest, Targets) {
+TEST(RequestHeadTest, ReadsEachFormOfTarget) {
   struct {
     const char* line;
     const char* host;
@@ -136,7 +136,7 @@ TEST(RequestHeadTest, Targets) {
   }
 }
 
-TEST(RequestHeadTest, OfATransparentConnection) {
+TEST(RequestHeadTest, ReadsARequestOfATransparentConnection) {
   const std::string text = "GET /x HTTP/1.1\r\nHost: A.b\r\n\r\n";
   RequestHead head = Taken(text, kTransparent);
   EXPECT_EQ(head.form, TargetForm::kOrigin);
@@ -254,7 +254,7 @@ TEST(RequestHeadTest, ControlCharactersAreRefused) {
   ExpectRefused(std::string("\x16\x03\x01", 3), 400, "\\x16");
 }
 
-TEST(RequestHeadTest, HeaderLines) {
+TEST(RequestHeadTest, HeaderLinesAreParsedOrRefused) {
   ExpectRefused(With("X : a\r\n"), 400, "space before the colon");
   ExpectRefused(With("X\t: a\r\n"), 400, "no token");
   ExpectRefused(With(": a\r\n"), 400, "no token");
@@ -273,7 +273,7 @@ TEST(RequestHeadTest, HeaderLines) {
   }
 }
 
-TEST(RequestHeadTest, Bounds) {
+TEST(RequestHeadTest, HeadsAboveTheBoundsAreRefused) {
   const std::string start = "GET http://a.b/";
   const std::string version = " HTTP/1.0";
   const size_t room = kMaxStartLineBytes - start.size() - version.size();
@@ -293,7 +293,7 @@ TEST(RequestHeadTest, Bounds) {
                 "65536 bytes");
 }
 
-TEST(RequestHeadTest, Host) {
+TEST(RequestHeadTest, HostHasToMatchTheTarget) {
   const std::string get = "GET http://a.b/ HTTP/1.1\r\n";
   ExpectRefused(get + "\r\n", 400, "no Host");
   ExpectRefused(get + "Host: a.b\r\nhost: a.b\r\n\r\n", 400, "2 Host");
@@ -316,7 +316,7 @@ TEST(RequestHeadTest, Host) {
   ExpectRefused(connect + "Host: a b\r\n\r\n", 400, "is none");
 }
 
-TEST(RequestHeadTest, FramingThatCanBeTrusted) {
+TEST(RequestHeadTest, UnambiguousFramingIsAccepted) {
   struct {
     const char* lines;
     BodyFraming framing;
@@ -376,7 +376,7 @@ TEST(RequestHeadTest, FramingThatTwoServersReadDifferentlyIsRefused) {
             Kind::kNone);
 }
 
-TEST(RequestHeadTest, Connections) {
+TEST(RequestHeadTest, KeepAliveFollowsTheConnectionField) {
   EXPECT_TRUE(Taken(With("")).keep_alive);
   EXPECT_TRUE(Taken(With("Connection: , keep-alive ,\r\n")).keep_alive);
   EXPECT_FALSE(Taken(With("Connection: Close\r\n")).keep_alive);
@@ -389,7 +389,7 @@ TEST(RequestHeadTest, Connections) {
       Taken(With("Connection: Upgrade\r\nUpgrade: websocket\r\n")).upgrade);
 }
 
-TEST(RequestHeadTest, Expect) {
+TEST(RequestHeadTest, ExpectContinueIsReadOrRefused) {
   const std::string expect = "Expect: 100-Continue\r\n";
   EXPECT_FALSE(Taken(With(expect)).expect_continue);
   EXPECT_FALSE(Taken(With(expect + "Content-Length: 0\r\n")).expect_continue);
@@ -401,7 +401,7 @@ TEST(RequestHeadTest, Expect) {
   ExpectRefused(With("Expect: 100-continue, x\r\n"), 417, "Expect");
 }
 
-TEST(RequestHeadTest, TheAnswerStays) {
+TEST(RequestHeadTest, FurtherInputIsLeftAlone) {
   RequestHeadParser parser;
   const std::string text = With("") + With("");
   std::string_view data = text;
@@ -428,7 +428,7 @@ TEST(SerializeRequestHeadTest, IsWrittenAnew) {
             "Via: 1.0 sandglass\r\nConnection: close\r\n\r\n");
 }
 
-TEST(SerializeRequestHeadTest, WhatIsOfTheConnectionStays) {
+TEST(SerializeRequestHeadTest, HopByHopFieldsAreRemoved) {
   const RequestHead head =
       Taken(With("Connection: x-mine, Upgrade\r\nX-Mine: 1\r\nUpgrade: h2c\r\n"
                  "HTTP2-Settings: a\r\nProxy-Connection: keep-alive\r\n"
@@ -452,7 +452,7 @@ TEST(SerializeRequestHeadTest, ReadsBackTheSame) {
   EXPECT_EQ(again.framing, head.framing);
 }
 
-TEST(HttpFieldsTest, WhatCanBeAdded) {
+TEST(HttpFieldsTest, TokensAndValuesAreChecked) {
   EXPECT_TRUE(IsToken("X-a!"));
   EXPECT_FALSE(IsToken(""));
   EXPECT_FALSE(IsToken("a b"));

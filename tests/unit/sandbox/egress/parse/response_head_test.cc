@@ -103,7 +103,7 @@ TEST(ResponseHeadTest, BodiesAreAsLongAsTheRequestSays) {
   }
 }
 
-TEST(ResponseHeadTest, WhatServersDoIsTakenWhereItIsSafe) {
+TEST(ResponseHeadTest, LenientFormsAreAcceptedWhereSafe) {
   EXPECT_EQ(Taken("HTTP/1.1 200\r\n\r\n").reason, "");
   EXPECT_EQ(Taken("HTTP/1.1 200 \r\n\r\n").reason, "");
   EXPECT_EQ(Taken("HTTP/1.1 200  x\r\n\r\n").reason, " x");
@@ -117,7 +117,7 @@ TEST(ResponseHeadTest, WhatServersDoIsTakenWhereItIsSafe) {
       5u);
 }
 
-TEST(ResponseHeadTest, WhatIsNotIsRefused) {
+TEST(ResponseHeadTest, UnsafeHeadsAreRefused) {
   ExpectRefused(With("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
                 "and a Transfer-Encoding");
   ExpectRefused(With("Transfer-Encoding: chunked\r\n", "200 OK", "1.0"),
@@ -152,7 +152,7 @@ TEST(ResponseHeadTest, WhatIsNotIsRefused) {
   ExpectRefused("HTTP/1.1\t200 OK\r\n", "three digits");
 }
 
-TEST(ResponseHeadTest, Bounds) {
+TEST(ResponseHeadTest, HeadsAboveTheBoundsAreRefused) {
   ExpectRefused("HTTP/1.1 200 " + std::string(kMaxStartLineBytes, 'x'), "8192");
   std::string lines;
   for (size_t i = 0; i < kMaxFields; ++i) lines += "X: a\r\n";
@@ -163,7 +163,7 @@ TEST(ResponseHeadTest, Bounds) {
   ExpectRefused(With("X: " + std::string(left + 1, 'a') + "\r\n"), "65536");
 }
 
-TEST(ResponseHeadTest, WhetherTheServerGoesOn) {
+TEST(ResponseHeadTest, KeepAliveFollowsTheConnectionField) {
   const std::string length = "Content-Length: 5\r\n";
   const std::string keep = "Connection: Keep-Alive\r\n";
   EXPECT_TRUE(Taken(With(length)).keep_alive);
@@ -176,7 +176,7 @@ TEST(ResponseHeadTest, WhetherTheServerGoesOn) {
           .keep_alive);
 }
 
-TEST(ResponseHeadTest, TheAnswerStays) {
+TEST(ResponseHeadTest, FurtherInputIsLeftAlone) {
   ResponseHeadParser parser("GET");
   const std::string text = With("", "100 Continue") + With("");
   std::string_view data = text;
@@ -211,7 +211,7 @@ TEST(SerializeResponseHeadTest, FramingIsAsTheClientKnowsIt) {
   EXPECT_EQ(DownstreamFraming(length, 0), (BodyFraming{Kind::kLength, 5}));
 }
 
-TEST(SerializeResponseHeadTest, LengthsOfBodiesThatAreElsewhere) {
+TEST(SerializeResponseHeadTest, KeepsTheLengthOfABodyThatIsNotSent) {
   const auto lines = [](const char* method, const char* status) {
     const ResponseHead head =
         Taken(With("Content-Length: 5\r\n", status), method);
@@ -223,7 +223,7 @@ TEST(SerializeResponseHeadTest, LengthsOfBodiesThatAreElsewhere) {
   EXPECT_THAT(lines("GET", "100 x"), ::testing::Not(HasSubstr("Length")));
 }
 
-TEST(SerializeResponseHeadTest, InterimOnesSayNothingOfTheConnection) {
+TEST(SerializeResponseHeadTest, InterimResponsesSayNothingOfTheConnection) {
   const ResponseHead head = Taken(With("", "100 Continue"));
   EXPECT_EQ(SerializeResponseHead(head, head.framing, false),
             "HTTP/1.1 100 Continue\r\nVia: 1.1 sandglass\r\n\r\n");
