@@ -90,8 +90,9 @@ class ScriptedRuns final : public JobRunner {
       jobs_.push_back(job.limits);
     }
     if (listener != nullptr) {
-      if (job.code == "compiled")
+      if (job.code == "compiled") {
         listener->OnCompiled(OkResult(job, "a warning"));
+      }
       listener->OnStarted(job);
       listener->OnOutput(Stream::kStdout, job.code, 0, absl::Milliseconds(6));
     }
