@@ -134,7 +134,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (status == 0 && IsAmbiguous(head, parser.get().version())) status = 400;
     std::optional<HttpResponse> refusal;
     if (status == 0) refusal = server_.service.Refusal(head);
-    if (status == 0 && !refusal) status = co_await ReadBody(parser, head);
+    if (status == 0 && !refusal) {
+      status = co_await ReadBody(parser, head);
+    }
     if (status == kGone) co_return false;
     if (status != 0) refusal = server_.service.Failure(status);
     // A body that has not been read can't be told from the next request, and an
@@ -238,7 +240,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
       co_await Write(serializer);
       serializer.split(false);
     }
-    if (answer.work) co_await Work(answer, stream, message, serializer);
+    if (answer.work) {
+      co_await Work(answer, stream, message, serializer);
+    }
     std::string& body = answer.response.body;
     if (!stream) message.content_length(body.size());
     message.body() = {body.empty() ? nullptr : body.data(), body.size(), false};

@@ -206,8 +206,9 @@ bool McpEndpoint::HasToken(const HttpRequest& request) const {
 std::optional<HttpResponse> McpEndpoint::Refusal(
     const HttpRequest& request) const {
   const std::optional<std::string> host = request.Header("host");
-  if (request.headers.count("host") > 1)
+  if (request.headers.count("host") > 1) {
     return Words(400, "there are several Hosts");
+  }
   if (options_.loopback_hosts_only &&
       (!host || !IsLoopbackHost(WithoutPort(*host)))) {
     return Words(421, "the Host must be localhost, 127.0.0.1 or [::1]");
