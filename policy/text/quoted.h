@@ -1,15 +1,16 @@
 #ifndef SANDGLASS_POLICY_TEXT_QUOTED_H_
 #define SANDGLASS_POLICY_TEXT_QUOTED_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace sandglass::policy {
 
-// Puts `text` in double quotes, escapes every byte outside printable ASCII as
-// in C, and cuts it to 80 of its bytes. Safe for terminals, logs and protobuf
-// strings.
-std::string Quoted(std::string_view text);
+// Returns `text` in double quotes, with every byte outside printable ASCII
+// escaped, cut after the first `max_bytes` bytes of `text`. The result is safe
+// for terminals, logs and protobuf strings.
+std::string Quoted(std::string_view text, size_t max_bytes = 64);
 
 }  // namespace sandglass::policy
 

@@ -59,7 +59,7 @@ absl::StatusOr<Secrets> Secrets::Create(
     }
     if (!wrong.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("secret ", QuoteWire(name), ": ", wrong));
+          absl::StrCat("secret ", Quoted(name), ": ", wrong));
     }
   }
   return secrets;
@@ -101,7 +101,7 @@ absl::StatusOr<std::string> RuleSecrets::WithValues(
     const std::string name(text.substr(0, text.find('}')));
     if (name.size() == text.size() || !IsName(name)) {
       return absl::PermissionDeniedError(absl::StrCat(
-          "a header for ", AbslView(host), " has ", QuoteWire(kOpening),
+          "a header for ", AbslView(host), " has ", Quoted(kOpening),
           " and no name of a secret with \"}\" behind it"));
     }
     const absl::StatusOr<const std::string*> value = ValueOf(name, host);

@@ -37,7 +37,7 @@ bool IsSameFile(const struct stat& a, const struct stat& b) {
 absl::Status WithAdvice(const absl::Status& status, const std::string& path) {
   return absl::Status(
       status.code(),
-      absl::StrCat("the audit log in ", Quote(path, 256), ": ",
+      absl::StrCat("the audit log in ", Quoted(path, 256), ": ",
                    status.message(),
                    "; look at it with sandglass audit verify, keep its files "
                    "elsewhere, and start again with an empty directory"));
@@ -55,19 +55,19 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(
     os::Fd directory, const std::string& path, const AuditLogOptions& options) {
   struct stat info = {};
   if (::fstat(directory.get(), &info) != 0) {
-    return DiskError(absl::StrCat("look at ", Quote(path, 256)));
+    return DiskError(absl::StrCat("look at ", Quoted(path, 256)));
   }
   if (info.st_uid != ::geteuid()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        Quote(path, 256), " belongs to uid ", info.st_uid, ", not to uid ",
+        Quoted(path, 256), " belongs to uid ", info.st_uid, ", not to uid ",
         ::geteuid(), ", this daemon's; set another \"audit.dir\""));
   }
   if (::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) {
-      return DiskError(absl::StrCat("lock ", Quote(path, 256)));
+      return DiskError(absl::StrCat("lock ", Quoted(path, 256)));
     }
     return absl::FailedPreconditionError(absl::StrCat(
-        "another sandglassd writes its audit log to ", Quote(path, 256),
+        "another sandglassd writes its audit log to ", Quoted(path, 256),
         "; stop it, or give this one another \"audit.dir\""));
   }
   std::unique_ptr<AuditLog> log(
@@ -115,7 +115,7 @@ absl::Status AuditLog::CheckDirectory() const {
   struct stat ours = {};
   if (::fstat(directory_.get(), &ours) != 0 || ours.st_nlink == 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat(Quote(path_, 256), " was removed", kRestart));
+        absl::StrCat(Quoted(path_, 256), " was removed", kRestart));
   }
   struct stat named = {};
   const bool found = ::stat(path_.c_str(), &named) == 0;
@@ -125,7 +125,7 @@ absl::Status AuditLog::CheckDirectory() const {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("what the log is written to is ", Quote(path_, 256),
+      absl::StrCat("what the log is written to is ", Quoted(path_, 256),
                    " no more: it was renamed",
                    found ? ", and another is there" : "", kRestart));
 }

@@ -47,7 +47,7 @@ absl::StatusOr<Identity> ParseNumbers(const std::string& user) {
   if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &identity.uid) ||
       !absl::SimpleAtoi(parts[1], &identity.gid)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "user: ", Quote(user), " is neither an account nor \"uid:gid\""));
+        "user: ", Quoted(user), " is neither an account nor \"uid:gid\""));
   }
   return identity;
 }
@@ -63,7 +63,7 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
     if (const auto owner = OwnerOf(uid)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "user: is not set, there is no account \"", kDefaultAccount,
-          "\", and uid ", uid, " belongs to ", Quote(*owner),
+          "\", and uid ", uid, " belongs to ", Quoted(*owner),
           "; set \"user\" or another \"uid_base\""));
     }
     return Identity{uid, uid};
@@ -77,7 +77,7 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
   }
   if (identity.uid == 0 || identity.gid == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("user: ", Quote(user),
+        absl::StrCat("user: ", Quoted(user),
                      " is root; the server gives root up after start and needs "
                      "an account without rights"));
   }
@@ -97,7 +97,7 @@ absl::StatusOr<gid_t> ResolveGroup(const std::string& group, gid_t fallback) {
   gid_t gid = 0;
   if (absl::SimpleAtoi(group, &gid)) return gid;
   return absl::InvalidArgumentError(absl::StrCat(
-      "socket.group: ", Quote(group), " is neither a group nor a number"));
+      "socket.group: ", Quoted(group), " is neither a group nor a number"));
 }
 
 absl::StatusOr<uid_t> ResolveUser(const std::string& user) {
@@ -105,7 +105,7 @@ absl::StatusOr<uid_t> ResolveUser(const std::string& user) {
   uid_t uid = 0;
   if (absl::SimpleAtoi(user, &uid)) return uid;
   return absl::InvalidArgumentError(
-      absl::StrCat(Quote(user), " is neither an account nor a number"));
+      absl::StrCat(Quoted(user), " is neither an account nor a number"));
 }
 
 }  // namespace sandglass::server

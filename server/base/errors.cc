@@ -179,20 +179,20 @@ absl::Status DeadlineTooShort(absl::Duration left, absl::Duration needed) {
 
 absl::Status RequestIdReused(const std::string& request_id) {
   return Make(absl::StatusCode::kAlreadyExists, "REQUEST_ID_REUSED",
-              absl::StrCat("request_id ", Quote(request_id),
+              absl::StrCat("request_id ", Quoted(request_id),
                            " was used for another request a short while ago; "
                            "choose a new one"));
 }
 
 absl::Status RunNotFound(const std::string& run_id) {
   return Make(absl::StatusCode::kNotFound, "RUN_NOT_FOUND",
-              absl::StrCat("there is no run ", Quote(run_id),
+              absl::StrCat("there is no run ", Quoted(run_id),
                            " of yours; ListRuns shows those there are"));
 }
 
 absl::Status SessionNotFound(const std::string& session_id) {
   return Make(absl::StatusCode::kNotFound, "SESSION_NOT_FOUND",
-              absl::StrCat("there is no session ", Quote(session_id),
+              absl::StrCat("there is no session ", Quoted(session_id),
                            " of yours; ListSessions shows those there are"));
 }
 
@@ -292,13 +292,13 @@ absl::Status ExecNotFound(const std::string& session_id,
                           const std::string& exec_id) {
   return Make(
       absl::StatusCode::kNotFound, "EXEC_NOT_FOUND",
-      absl::StrCat("session ", session_id, " has no command ", Quote(exec_id),
+      absl::StrCat("session ", session_id, " has no command ", Quoted(exec_id),
                    "; those that ended long ago are forgotten"));
 }
 
 absl::Status CommandsDenied(const std::string& profile) {
   return Make(absl::StatusCode::kPermissionDenied, "COMMANDS_DENIED",
-              absl::StrCat("profile ", Quote(profile),
+              absl::StrCat("profile ", Quoted(profile),
                            " lets no commands be started in its sessions, "
                            "since rules don't see them. Run code instead, or "
                            "have the operator say \"commands\": \"allow\" in "
@@ -330,20 +330,20 @@ absl::Status LibrariesNotInstalled(const absl::Status& cause) {
 
 absl::Status LayerNotFound(const std::string& layer_id) {
   return Make(absl::StatusCode::kNotFound, "LAYER_NOT_FOUND",
-              absl::StrCat("there is no layer ", Quote(layer_id),
+              absl::StrCat("there is no layer ", Quoted(layer_id),
                            "; ListLayers has those that there are"));
 }
 
 absl::Status LayerInUse(const std::string& layer_id) {
   return Make(absl::StatusCode::kFailedPrecondition, "LAYER_IN_USE",
-              absl::StrCat("layer ", Quote(layer_id),
+              absl::StrCat("layer ", Quoted(layer_id),
                            " is in use; end the runs and sessions that have "
                            "it"));
 }
 
 absl::Status ExecIdReused(const std::string& exec_id) {
   return Make(absl::StatusCode::kAlreadyExists, "EXEC_ID_REUSED",
-              absl::StrCat("exec_id ", Quote(exec_id),
+              absl::StrCat("exec_id ", Quoted(exec_id),
                            " was used for another command; take another id"));
 }
 
@@ -368,7 +368,7 @@ absl::Status SessionWithoutKernel(const std::string& session_id) {
 
 absl::Status ApprovalNotFound(const std::string& approval_id) {
   return Make(absl::StatusCode::kNotFound, "APPROVAL_NOT_FOUND",
-              absl::StrCat("there is no approval ", Quote(approval_id),
+              absl::StrCat("there is no approval ", Quoted(approval_id),
                            "; they end with the daemon, and some time after "
                            "they have expired"));
 }
@@ -405,7 +405,7 @@ absl::Status TooManyApprovals(const std::string& caller, uint64_t pending,
 absl::Status AuditUnwritable(const std::string& directory,
                              const std::string& why) {
   return Make(absl::StatusCode::kUnavailable, "AUDIT_UNWRITABLE",
-              absl::StrCat("the audit log in ", Quote(directory, 256),
+              absl::StrCat("the audit log in ", Quoted(directory, 256),
                            " can't be written, and without it no program is "
                            "run and no result handed out: ",
                            why, ". The operator must look after it"),

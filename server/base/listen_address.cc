@@ -23,7 +23,7 @@ bool IsLoopback(const std::string& host) {
 
 absl::Status Bad(const std::string& text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "can't listen on ", Quote(text, 128), ": ", why,
+      "can't listen on ", Quoted(text, 128), ": ", why,
       "; write unix:/absolute/path, 127.0.0.1:port or [::1]:port"));
 }
 

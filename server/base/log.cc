@@ -69,7 +69,7 @@ bool NeedsQuotes(std::string_view text) {
 struct TextValue {
   std::string operator()(const std::string& text) const {
     return NeedsQuotes(text) || text.size() > kMaxValueBytes
-               ? Quote(text, kMaxValueBytes)
+               ? Quoted(text, kMaxValueBytes)
                : text;
   }
   std::string operator()(int64_t value) const { return absl::StrCat(value); }

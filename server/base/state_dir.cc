@@ -75,7 +75,7 @@ absl::Status MakeDirectories(const std::string& path) {
       ::chmod(part.c_str(), 0755);
     } else if (errno != EEXIST) {
       const std::string what =
-          absl::StrCat("can't make the directory ", Quote(part, 256), ": ",
+          absl::StrCat("can't make the directory ", Quoted(part, 256), ": ",
                        ErrorText(errno));
       // Other errors may be gone in a moment.
       const bool stays = errno == EROFS || errno == ENOTDIR ||
@@ -118,7 +118,7 @@ absl::Status CheckHoldsNothingElse(const std::string& setting,
     }
     return absl::FailedPreconditionError(absl::StrCat(
         setting, ": ", directory, " has what isn't this server's (",
-        Quote(entry.path().filename().string(), 64),
+        Quoted(entry.path().filename().string(), 64),
         "), and would be for it alone; name a directory of its own, for "
         "example ",
         directory, "/sandglass"));
@@ -164,7 +164,7 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) {
     return absl::InternalError(
-        absl::StrCat("can't open ", Quote(path, 256), ": ", ErrorText(errno)));
+        absl::StrCat("can't open ", Quoted(path, 256), ": ", ErrorText(errno)));
   }
   const MonotonicTime end = Monotonic::now() + kOnlookersHold;
   int locked = 0;
@@ -174,12 +174,13 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
   }
   if (locked != 0) {
     if (errno == EWOULDBLOCK) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "another sandglassd uses the state directory ", Quote(state_dir, 256),
-          "; stop it, or give this one another --state-dir"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("another sandglassd uses the state directory ",
+                       Quoted(state_dir, 256),
+                       "; stop it, or give this one another --state-dir"));
     }
     return absl::InternalError(
-        absl::StrCat("can't lock ", Quote(path, 256), ": ", ErrorText(errno)));
+        absl::StrCat("can't lock ", Quoted(path, 256), ": ", ErrorText(errno)));
   }
   return file;
 }

@@ -2,21 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 
 namespace sandglass::server {
-
-std::string Quote(std::string_view text, size_t max_bytes) {
-  const bool cut = text.size() > max_bytes;
-  // CHexEscape escapes as in C, but between double quotes a single quote needs
-  // no escape.
-  const std::string escaped = absl::StrReplaceAll(
-      absl::CHexEscape(AbslView(text.substr(0, max_bytes))), {{"\\'", "'"}});
-  return absl::StrCat("\"", escaped, cut ? "…\"" : "\"");
-}
 
 std::string AsUtf8(std::string_view bytes) {
   if (IsValidUtf8(bytes)) return std::string(bytes);

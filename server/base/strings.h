@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "policy/text/quoted.h"
 #include "policy/text/utf8.h"
 #include "policy/text/views.h"
 #include "sandbox/os/status.h"
@@ -15,12 +16,8 @@ namespace sandglass::server {
 
 using os::ErrorText;
 using policy::AbslView;
+using policy::Quoted;
 using policy::StdView;
-
-// Returns `text` in double quotes, with every byte outside printable ASCII
-// escaped, cut after the first `max_bytes` bytes of `text`. The result is safe
-// for terminals, logs and protobuf strings.
-std::string Quote(std::string_view text, size_t max_bytes = 64);
 
 using policy::IsUtf8Continuation;
 using policy::IsValidUtf8;

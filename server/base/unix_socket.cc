@@ -18,7 +18,7 @@ namespace sandglass::server {
 namespace {
 
 absl::Status Failed(const std::string& path, const char* step) {
-  return absl::InternalError(absl::StrCat("socket ", Quote(path, 256), ": ",
+  return absl::InternalError(absl::StrCat("socket ", Quoted(path, 256), ": ",
                                           step, ": ", ErrorText(errno)));
 }
 
@@ -56,7 +56,7 @@ absl::Status RemoveStaleSocket(const std::string& path) {
   }
   if (!S_ISSOCK(info.st_mode)) {
     return absl::FailedPreconditionError(
-        absl::StrCat(Quote(path, 256),
+        absl::StrCat(Quoted(path, 256),
                      " is there and is not a socket; remove it or listen on "
                      "another path"));
   }
@@ -64,7 +64,7 @@ absl::Status RemoveStaleSocket(const std::string& path) {
   if (!answers.ok()) return answers.status();
   if (*answers) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "another server answers on ", Quote(path, 256), "; stop it first"));
+        "another server answers on ", Quoted(path, 256), "; stop it first"));
   }
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return Failed(path, "removing a stale socket");

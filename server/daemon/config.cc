@@ -81,7 +81,7 @@ mode_t ParseMode(policy::JsonObject& socket, const std::string& fallback) {
     mode = mode * 8 + static_cast<mode_t>(c - '0');
   }
   if (!valid) {
-    socket.AddError("mode", absl::StrCat(Quote(text),
+    socket.AddError("mode", absl::StrCat(Quoted(text),
                                          " is not of the form \"0660\" (four "
                                          "octal digits, the first 0)"));
     return 0;
@@ -99,7 +99,7 @@ T Choice(policy::JsonObject& object, const std::string& key, T fallback,
     if (name == text) return value;
     absl::StrAppend(&listed, listed.empty() ? "" : ", ", name);
   }
-  object.AddError(key, absl::StrCat(Quote(text), " is none of ", listed));
+  object.AddError(key, absl::StrCat(Quoted(text), " is none of ", listed));
   return fallback;
 }
 
@@ -205,7 +205,7 @@ void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
                                       options.remember);
   options.durable_dir = object->String("durable_dir", options.durable_dir);
   if (!options.durable_dir.empty() && options.durable_dir.front() != '/') {
-    object->AddError("durable_dir", absl::StrCat(Quote(options.durable_dir),
+    object->AddError("durable_dir", absl::StrCat(Quoted(options.durable_dir),
                                                  " is not an absolute path"));
   }
   options.durable_bytes = object->ByteSize(
@@ -232,7 +232,7 @@ void ReadAudit(policy::JsonObject& root, AuditConfig& audit) {
   audit.dir = object->String("dir", audit.dir);
   if (!audit.dir.empty() && audit.dir.front() != '/') {
     object->AddError(
-        "dir", absl::StrCat(Quote(audit.dir), " is not an absolute path"));
+        "dir", absl::StrCat(Quoted(audit.dir), " is not an absolute path"));
   }
   audit.log.fsync = Choice(*object, "fsync", audit.log.fsync, AuditFsyncs());
   audit.log.fsync_interval = object->Duration(
@@ -259,7 +259,7 @@ void ReadLog(policy::JsonObject& root, Config& config) {
 void CheckAbsolute(policy::JsonObject& root, const char* key,
                    const std::string& path) {
   if (path.empty() || path.front() != '/') {
-    root.AddError(key, absl::StrCat(Quote(path), " is not an absolute path"));
+    root.AddError(key, absl::StrCat(Quoted(path), " is not an absolute path"));
   }
 }
 
@@ -275,7 +275,7 @@ void ReadImages(policy::JsonObject& root, Config& config) {
                       "neither \"host\" nor \"default\"");
     } else if (directory.empty() || directory.front() != '/') {
       root.AddErrorAt(
-          pointer, absl::StrCat(Quote(directory), " is not an absolute path"));
+          pointer, absl::StrCat(Quoted(directory), " is not an absolute path"));
     } else {
       config.images.push_back(
           {name, directory.substr(0, directory.find_last_not_of('/') + 1)});
@@ -356,7 +356,7 @@ absl::Status ApplyPathFlag(const std::optional<std::string>& flag,
   const fs::path path = fs::absolute(*flag, error);
   if (flag->empty() || error) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": ", Quote(*flag), " is not a path"));
+        absl::StrCat(name, ": ", Quoted(*flag), " is not a path"));
   }
   value = path.lexically_normal().string();
   return absl::OkStatus();

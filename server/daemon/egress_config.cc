@@ -46,13 +46,13 @@ void ReadEgress(policy::JsonObject& root, EgressConfig& egress) {
     const bool may_be_empty = std::string_view(key) != "path";
     if (path.empty() ? may_be_empty : path.front() == '/') continue;
     object->AddError(key,
-                     absl::StrCat(Quote(path), " is not an absolute path"));
+                     absl::StrCat(Quoted(path), " is not an absolute path"));
   }
   egress.resolvers = object->Strings("resolvers", egress.resolvers);
   for (size_t i = 0; i < egress.resolvers.size(); ++i) {
     if (IsNameServer(egress.resolvers[i])) continue;
     object->AddErrorAt(absl::StrCat("/egress/resolvers/", i),
-                       absl::StrCat(Quote(egress.resolvers[i]),
+                       absl::StrCat(Quoted(egress.resolvers[i]),
                                     " is no name server; write \"192.0.2.53\", "
                                     "\"192.0.2.53:5353\" or "
                                     "\"[2001:db8::53]:5353\""));

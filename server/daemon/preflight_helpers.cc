@@ -111,7 +111,7 @@ absl::Status CheckHelper(const std::string& setting, const std::string& path,
   const std::string said = answer->substr(0, answer->find('\n'));
   if (said == right) return absl::OkStatus();
   return wrong(absl::StrCat(path, " is no ", right, ": it says ",
-                            Quote(said, kMaxAnswerBytes)));
+                            Quoted(said, kMaxAnswerBytes)));
 }
 
 std::vector<absl::Status> CheckHelpers(const Config& config) {

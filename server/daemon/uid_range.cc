@@ -44,7 +44,7 @@ std::string HolderName(pid_t pid) {
       os::ReadSmallFile(AT_FDCWD, path.c_str());
   if (!name.ok()) return absl::StrCat("pid ", pid);
   return absl::StrCat("pid ", pid, ", ",
-                      Quote(std::string(absl::StripSuffix(*name, "\n")), 64));
+                      Quoted(std::string(absl::StripSuffix(*name, "\n")), 64));
 }
 
 absl::Status CheckThrough(const os::Fd& file, const UidRange& range) {

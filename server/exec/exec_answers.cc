@@ -128,7 +128,7 @@ absl::Status StartFailure(const sandbox::SpawnFailedEvent& event,
         kRetryAnswerAfter);
   }
   if (event.step == sandbox::SetupStep::kEnterDirectory) {
-    const std::string directory = Quote(plan.process.directory);
+    const std::string directory = Quoted(plan.process.directory);
     if (event.error == EACCES) {
       return ExecNotStarted(
           StatusCode::kFailedPrecondition, "DIRECTORY_NOT_ACCESSIBLE",
@@ -146,7 +146,7 @@ absl::Status StartFailure(const sandbox::SpawnFailedEvent& event,
         absl::StrCat("there is no directory ", directory, ": ", why));
   }
   const std::string& name = plan.process.argv[0];
-  const std::string program = Quote(name);
+  const std::string program = Quoted(name);
   if (event.error == ENOENT || event.error == ENOTDIR) {
     return ExecNotStarted(
         StatusCode::kNotFound, "PROGRAM_NOT_FOUND",

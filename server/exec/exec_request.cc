@@ -116,12 +116,12 @@ std::string CheckDirectory(const std::string& directory,
   }
   if (std::find(plain.begin(), plain.end(), "..") != plain.end()) {
     violations.push_back(
-        {"directory", absl::StrCat(Quote(directory),
+        {"directory", absl::StrCat(Quoted(directory),
                                    " has \"..\" in it; name the directory "
                                    "that it leads to")});
   } else if (!plain.empty() && plain.front() == "proc") {
     violations.push_back(
-        {"directory", absl::StrCat(Quote(directory),
+        {"directory", absl::StrCat(Quoted(directory),
                                    " is in /proc, where no command is started; "
                                    "name a directory of the workspace, or "
                                    "another absolute path")});

@@ -37,7 +37,7 @@ absl::StatusOr<ImageRecord> Parse(const std::string& path) {
   }
   record.digest = root.String("digest");
   if (root.IsString("digest") && !IsDigest(record.digest)) {
-    root.AddError("digest", absl::StrCat(Quote(record.digest, 100),
+    root.AddError("digest", absl::StrCat(Quoted(record.digest, 100),
                                          " is no SHA-256: expected 64 "
                                          "hexadecimal digits, in small "
                                          "letters"));
@@ -47,7 +47,7 @@ absl::StatusOr<ImageRecord> Parse(const std::string& path) {
   if (root.IsString("built") &&
       !absl::ParseTime(absl::RFC3339_full, built, &record.built, &why)) {
     root.AddError("built",
-                  absl::StrCat(Quote(built, 100), " is no time: ", why));
+                  absl::StrCat(Quoted(built, 100), " is no time: ", why));
   }
   // These keys are for people only.
   root.String("suite");

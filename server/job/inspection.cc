@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<policy::Fact>> FactsOf(
   if (!said.ok()) return said.status();
   if (!inspection.opaque.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("it comes with ", Quote(inspection.opaque.front()),
+        absl::StrCat("it comes with ", Quoted(inspection.opaque.front()),
                      ", which it could load and nobody can read"));
   }
   return policy::ParseFacts(*said, inspection.sources.size());

@@ -18,7 +18,7 @@ constexpr char kOwnHosts[] = "localhost,127.0.0.1,::1";
 
 std::string Printable(const std::string& text) {
   constexpr size_t kMaxBytes = 500;
-  return IsPrintableAscii(text) ? text : Quote(text, kMaxBytes);
+  return IsPrintableAscii(text) ? text : Quoted(text, kMaxBytes);
 }
 
 bool Inspects(const policy::NetworkPolicy& network) {

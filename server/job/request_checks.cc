@@ -20,7 +20,7 @@ std::string Unknown(const std::string& wanted,
                     const std::vector<std::string>& listed) {
   const std::string nearest = policy::NearestWord(wanted, candidates);
   return absl::StrCat(
-      Quote(wanted), " is not known",
+      Quoted(wanted), " is not known",
       nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?"),
       nearest.empty() ? "; there are: " : " There are: ",
       absl::StrJoin(listed, ", "));
@@ -53,7 +53,7 @@ std::string Indexed(absl::string_view field, size_t index) {
 }
 
 std::string Keyed(absl::string_view field, const std::string& key) {
-  return absl::StrCat(field, "[", Quote(key), "]");
+  return absl::StrCat(field, "[", Quoted(key), "]");
 }
 
 const policy::Language* CheckLanguage(const PolicySet& policy,

@@ -84,10 +84,10 @@ std::string Describe(const JobResult& result) {
       &failed == &result ? "" : "its compiler ",
       AbslView(policy::OutcomeName(failed.verdict.outcome)), " (",
       failed.verdict.explanation,
-      "), stdout: ", Quote(failed.stdout_result.data, kMaxQuotedBytes));
+      "), stdout: ", Quoted(failed.stdout_result.data, kMaxQuotedBytes));
   if (!failed.stderr_result.data.empty()) {
-    absl::StrAppend(
-        &text, ", stderr: ", Quote(failed.stderr_result.data, kMaxQuotedBytes));
+    absl::StrAppend(&text, ", stderr: ",
+                    Quoted(failed.stderr_result.data, kMaxQuotedBytes));
   }
   if (!failed.refused.calls.empty()) {
     absl::StrAppend(&text, ", refused calls: ", DescribeCalls(failed.refused));
@@ -183,7 +183,7 @@ absl::Status RunCanary(const CanaryRun& canary, JobRunner& runner,
           : absl::StrCat(", in the image ", canary.language->image),
       canary.fresh ? "" : ", in an interpreter that had started",
       ": expected stdout ",
-      Quote(canary.language->canary->output, kMaxQuotedBytes), ", got ",
+      Quoted(canary.language->canary->output, kMaxQuotedBytes), ", got ",
       *wrong));
 }
 

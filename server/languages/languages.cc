@@ -76,7 +76,7 @@ absl::Status CheckExecutable(const policy::Language& language,
   if (!absl::StartsWith(*real, kImagePrefix)) {
     return LanguageUnavailable(
         absl::StrCat(language.name, " can't be used: ", path, " leads to ",
-                     Quote(*real, 200), ", and jails have only what is below ",
+                     Quoted(*real, 200), ", and jails have only what is below ",
                      kImagePrefix, package));
   }
   return absl::OkStatus();
@@ -437,7 +437,7 @@ absl::Status LanguageProbe::FillDraft(const policy::Language& language,
   }
   if (!missing.empty()) {
     return absl::NotFoundError(
-        absl::StrCat("no command made ", Quote(*missing.begin())));
+        absl::StrCat("no command made ", Quoted(*missing.begin())));
   }
   return draft.Complete();
 }
@@ -469,7 +469,7 @@ absl::StatusOr<JobResult> LanguageProbe::RunTool(const Job& job,
       absl::StrCat(job.argv.front(), " ended with ",
                    AbslView(policy::OutcomeName(result->verdict.outcome)), ": ",
                    result->verdict.explanation,
-                   " stderr: ", Quote(result->stderr_result.data, 300)));
+                   " stderr: ", Quoted(result->stderr_result.data, 300)));
 }
 
 }  // namespace sandglass::server

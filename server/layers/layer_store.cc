@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<LayerStore>> LayerStore::Open(
   if (!fd.ok()) return fd.status();
   if (::flock(fd->get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "another sandglassd keeps its libraries in ", Quote(directory, 256),
+        "another sandglassd keeps its libraries in ", Quoted(directory, 256),
         "; stop it, or give this one another \"", kSetting, "\""));
   }
   std::unique_ptr<LayerStore> store(
@@ -450,11 +450,11 @@ absl::Status LayerStore::Remove(const std::string& id) {
     const auto layer = layers_.find(id);
     if (layer == layers_.end()) {
       return absl::NotFoundError(
-          absl::StrCat("there is no layer ", Quote(id, 80)));
+          absl::StrCat("there is no layer ", Quoted(id, 80)));
     }
     if (InUse(layer->second)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("layer ", Quote(id, 80),
+          absl::StrCat("layer ", Quoted(id, 80),
                        " is in use; end the runs and sessions that have it"));
     }
     Forget(id);

@@ -34,7 +34,7 @@ constexpr size_t kFields = 8;
 
 absl::Status Refuse(const std::string& path, absl::string_view words) {
   return absl::InvalidArgumentError(
-      absl::StrCat("a layer can't have ", Quote(path, 256), ": ", words));
+      absl::StrCat("a layer can't have ", Quoted(path, 256), ": ", words));
 }
 
 int64_t Nanos(const timespec& time) {
@@ -80,7 +80,7 @@ class Scan {
     }
     struct stat info = {};
     if (mode_ == ScanMode::kSeal && ::fchmod(fd, 0755) != 0) {
-      return DiskError(absl::StrCat("change ", Quote(path, 256)));
+      return DiskError(absl::StrCat("change ", Quoted(path, 256)));
     }
     if (::fstat(fd, &info) != 0) return DiskError("look at a layer");
     if (absl::Status s = CheckOwner(info, path); !s.ok()) return s;
@@ -113,7 +113,7 @@ class Scan {
     if (path.size() > kMaxPath) return Refuse(path, "its path is too long");
     struct stat info = {};
     if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-      return DiskError(absl::StrCat("look at ", Quote(path, 256)));
+      return DiskError(absl::StrCat("look at ", Quoted(path, 256)));
     }
     if (absl::Status s = CheckOwner(info, path); !s.ok()) return s;
     if (S_ISLNK(info.st_mode)) return Link(directory, name, path, info);
@@ -125,7 +125,7 @@ class Scan {
     }
     const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     const os::Fd fd(::openat(directory, name.c_str(), flags));
-    if (!fd.valid()) return DiskError(absl::StrCat("open ", Quote(path, 256)));
+    if (!fd.valid()) return DiskError(absl::StrCat("open ", Quoted(path, 256)));
     return S_ISDIR(info.st_mode) ? Directory(fd.get(), path, level + 1)
                                  : File(fd.get(), path);
   }
@@ -148,7 +148,7 @@ class Scan {
     const mode_t sealed = (info.st_mode & 0111) != 0 ? 0755 : 0644;
     if (mode_ == ScanMode::kSeal && (info.st_mode & 07777) != sealed &&
         (::fchmod(fd, sealed) != 0 || ::fstat(fd, &info) != 0)) {
-      return DiskError(absl::StrCat("change ", Quote(path, 256)));
+      return DiskError(absl::StrCat("change ", Quoted(path, 256)));
     }
     LayerEntry entry;
     entry.path = path;
@@ -177,7 +177,7 @@ class Scan {
     while (true) {
       const ssize_t got = ::read(fd, buffer.get(), kReadBytes);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return DiskError(absl::StrCat("read ", Quote(path, 256)));
+      if (got < 0) return DiskError(absl::StrCat("read ", Quoted(path, 256)));
       if (got == 0) break;
       total += static_cast<uint64_t>(got);
       // Otherwise this would never end if somebody wrote as fast as it reads.
@@ -197,7 +197,7 @@ class Scan {
     char target[PATH_MAX];
     const ssize_t size =
         ::readlinkat(directory, name.c_str(), target, sizeof(target));
-    if (size < 0) return DiskError(absl::StrCat("read ", Quote(path, 256)));
+    if (size < 0) return DiskError(absl::StrCat("read ", Quoted(path, 256)));
     if (size == static_cast<ssize_t>(sizeof(target))) {
       return Refuse(path, "its target is too long");
     }

@@ -146,7 +146,7 @@ absl::StatusOr<v1::RemoveLayerResponse> LayerAdmin::Remove(
       !IsLowerHex(digits)) {
     return InvalidRequest(
         {{"layer_id",
-          absl::StrCat(Quote(digits), " is no layer's id; it takes ",
+          absl::StrCat(Quoted(digits), " is no layer's id; it takes ",
                        kFewestDigits, " to ", kIdDigits,
                        " of its hexadecimal digits")}});
   }

@@ -54,7 +54,7 @@ LibraryZygoteConfig ReadZygote(JsonObject& object) {
   const auto ecosystem = policy::EcosystemOfLanguage(zygote.language);
   if (!ecosystem) {
     object.AddError("language",
-                    absl::StrCat(Quote(zygote.language),
+                    absl::StrCat(Quoted(zygote.language),
                                  " is no language that has libraries"));
     return zygote;
   }
@@ -71,7 +71,7 @@ LibraryZygoteConfig ReadZygote(JsonObject& object) {
   for (const std::string& module : zygote.preload) {
     if (IsModule(module)) continue;
     object.AddError("preload",
-                    absl::StrCat(Quote(module), " is no module's name"));
+                    absl::StrCat(Quoted(module), " is no module's name"));
   }
   return zygote;
 }
@@ -98,7 +98,7 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
   libraries.dir = object->String("dir", libraries.dir);
   if (!libraries.dir.empty() && libraries.dir.front() != '/') {
     object->AddError(
-        "dir", absl::StrCat(Quote(libraries.dir), " is not an absolute path"));
+        "dir", absl::StrCat(Quoted(libraries.dir), " is not an absolute path"));
   }
   constexpr uint64_t kMax = uint64_t{1} << 40;
   libraries.max_bytes =
@@ -119,7 +119,7 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
       "install_at_once", {.min = 1, .max = 64}, libraries.install_at_once));
   libraries.ca_file = object->String("ca_file", libraries.ca_file);
   if (!libraries.ca_file.empty() && libraries.ca_file.front() != '/') {
-    object->AddError("ca_file", absl::StrCat(Quote(libraries.ca_file),
+    object->AddError("ca_file", absl::StrCat(Quoted(libraries.ca_file),
                                              " is not an absolute path"));
   }
   ReadZygotes(*object, libraries);

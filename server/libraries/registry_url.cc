@@ -35,7 +35,7 @@ absl::Status ParsePort(std::string_view& authority, uint16_t& port) {
       !absl::SimpleAtoi(AbslView(digits), &number) || number < 1 ||
       number > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Quote(digits), " is no port of a registry's address"));
+        absl::StrCat(Quoted(digits), " is no port of a registry's address"));
   }
   port = static_cast<uint16_t>(number);
   authority = authority.substr(0, colon);
@@ -76,7 +76,7 @@ absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text) {
   if (bad != path.end()) {
     return absl::InvalidArgumentError(
         absl::StrCat("a registry's address can't have ",
-                     Quote(std::string_view(&*bad, 1)), " in its path"));
+                     Quoted(std::string_view(&*bad, 1)), " in its path"));
   }
   if (absl::Status port = ParsePort(authority, url.port); !port.ok()) {
     return port;
@@ -88,7 +88,7 @@ absl::StatusOr<RegistryUrl> ParseRegistryUrl(std::string_view text) {
   if (!host.ok()) return host.status();
   if (host->kind() == policy::HostPattern::Kind::kSuffix) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Quote(text), " names no single host"));
+        absl::StrCat(Quoted(text), " names no single host"));
   }
   url.text = std::string(text);
   url.host = std::string(authority);

@@ -154,7 +154,7 @@ absl::Status TryOnce(Job job, JobRunner& runner, CancelToken& cancel) {
       absl::StrCat(judged.message(), ": ",
                    AbslView(policy::OutcomeName(result->verdict.outcome)), " (",
                    result->verdict.explanation, "), stderr ",
-                   Quote(result->stderr_result.data, kMaxQuotedBytes)));
+                   Quoted(result->stderr_result.data, kMaxQuotedBytes)));
 }
 
 // A run that went wrong says nothing of jails, so it takes two to call one

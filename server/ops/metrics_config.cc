@@ -39,7 +39,7 @@ absl::StatusOr<std::string> MetricsAddress(const std::string& text) {
   if (host.empty() || !absl::SimpleAtoi(AbslView(port), &number) ||
       number > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Quote(text),
+        absl::StrCat(Quoted(text),
                      " is no address for metrics; write \"127.0.0.1:9464\", "
                      "its port alone, \"[::1]:9464\", or \"\" for none"));
   }

@@ -65,7 +65,7 @@ void RefuseArtifact(const std::string& path, absl::string_view why,
   result.verdict.outcome = policy::Outcome::kCompileError;
   result.verdict.rule = "compile-artifact";
   result.verdict.explanation = absl::StrCat("The compiler exited with 0, but ",
-                                            Quote(path), " ", why, ".");
+                                            Quoted(path), " ", why, ".");
 }
 
 // Whether it is of one of the two kinds of files that the kernel can start.
@@ -225,7 +225,7 @@ absl::StatusOr<std::string> Said(JobResult&& look) {
     const std::string_view line = words.substr(0, words.find('\n'));
     std::string why = look.verdict.explanation;
     if (absl::EndsWith(why, ".")) why.pop_back();
-    if (!line.empty()) absl::StrAppend(&why, ", and said ", Quote(line, 200));
+    if (!line.empty()) absl::StrAppend(&why, ", and said ", Quoted(line, 200));
     return absl::InvalidArgumentError(why);
   }
   if (look.stdout_result.truncated) {

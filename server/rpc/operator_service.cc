@@ -47,7 +47,7 @@ grpc::ServerUnaryReactor* OperatorServiceImpl::GetUsage(
         if (!message.caller().empty()) whose = message.caller();
         if (!all && whose.has_value() && *whose != caller.name) {
           return NotAnApprover(absl::StrCat(
-              caller.name, " may not see what ", Quote(*whose, 64),
+              caller.name, " may not see what ", Quoted(*whose, 64),
               " used; root and the approvers of the daemon's configuration "
               "may"));
         }

@@ -56,7 +56,7 @@ absl::Status CheckComment(const std::string& comment) {
 
 std::string WithComment(std::string message, const v1::Approval& approval) {
   if (!approval.comment().empty()) {
-    absl::StrAppend(&message, ": ", Quote(approval.comment(), 200));
+    absl::StrAppend(&message, ": ", Quoted(approval.comment(), 200));
   }
   return message;
 }
@@ -364,7 +364,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
   const bool own = entry.caller == caller;
   if (own && !entry.shown.self_approval()) {
     return NotAnApprover(absl::StrCat(
-        "profile ", Quote(entry.shown.profile()),
+        "profile ", Quoted(entry.shown.profile()),
         " doesn't let callers approve their own runs; another approver has "
         "to"));
   }

@@ -16,7 +16,7 @@ namespace {
 
 absl::Status CheckName(const std::string& name, const std::string& field) {
   if (policy::IsPolicyName(name)) return absl::OkStatus();
-  return InvalidRequest({{field, absl::StrCat(Quote(name),
+  return InvalidRequest({{field, absl::StrCat(Quoted(name),
                                               " is no profile's name, "
                                               "[a-z][a-z0-9-]*, at most 32 "
                                               "characters")}});

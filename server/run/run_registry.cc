@@ -199,7 +199,7 @@ absl::StatusOr<v1::ListRunsResponse> RunRegistry::List(
   } else if (!request.page_token().empty()) {
     violations.push_back(
         {"page_token",
-         absl::StrCat(Quote(request.page_token()),
+         absl::StrCat(Quoted(request.page_token()),
                       " is not a token that an earlier answer gave")});
   }
   if (!violations.empty()) return InvalidRequest(violations);

@@ -60,7 +60,7 @@ class PathSet {
          slash = path.find('/', slash + 1)) {
       const std::string parent = path.substr(0, slash);
       if (files_.count(parent) != 0) {
-        return absl::StrCat("needs ", Quote(parent),
+        return absl::StrCat("needs ", Quoted(parent),
                             " as a directory, which is a file");
       }
     }
@@ -108,14 +108,14 @@ void CheckFiles(const v1::RunCodeRequest& request,
       violations.push_back({field, std::string(valid.message())});
     } else if (language != nullptr && path == language->source_file) {
       violations.push_back(
-          {field, absl::StrCat(Quote(path), " is where the code goes")});
+          {field, absl::StrCat(Quoted(path), " is where the code goes")});
     } else if (products.count(path) != 0) {
       violations.push_back(
           {field,
-           absl::StrCat(Quote(path), " is where the compiled program goes")});
+           absl::StrCat(Quoted(path), " is where the compiled program goes")});
     } else if (const std::string conflict = taken.Add(path);
                !conflict.empty()) {
-      violations.push_back({field, absl::StrCat(Quote(path), " ", conflict)});
+      violations.push_back({field, absl::StrCat(Quoted(path), " ", conflict)});
     }
   }
   if (bytes > kMaxFileBytes) {

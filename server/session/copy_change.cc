@@ -100,7 +100,7 @@ absl::Status CopyChange::PutFile(StoredEntry entry, const os::Fd& content,
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size > kMaxFileBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        Quote(entry.path(), 256), " is too large: ", size, " bytes"));
+        Quoted(entry.path(), 256), " is too large: ", size, " bytes"));
   }
   const auto take = [&entry](const StoredEntry& from) {
     entry.set_blob(from.blob());

@@ -127,7 +127,7 @@ void DurableFiles::LogMissing() const {
   if (missing.count == 0) return;
   std::string list;
   for (const auto& [path, why] : missing.first) {
-    absl::StrAppend(&list, list.empty() ? "" : "; ", Quote(path, 256), ": ",
+    absl::StrAppend(&list, list.empty() ? "" : "; ", Quoted(path, 256), ": ",
                     why);
   }
   Log(LogLevel::kWarning, "durable_files_missing",

@@ -268,7 +268,7 @@ absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
   const ssize_t size = os::ReadNow(kernel.err.get(), text, sizeof(text));
   return absl::InternalError(absl::StrCat(
       "the kernel ended as it started; it wrote ",
-      Quote({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
+      Quoted({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
 }
 
 KernelKeeper::Fate JailKernels::AskFate(const Kernel& kernel) {

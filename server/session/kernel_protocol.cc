@@ -318,7 +318,7 @@ absl::StatusOr<KernelEvent> EventOf(EventReader& read) {
     event = KernelDone{fields.Number("id", kMax),
                        static_cast<int>(fields.Number("exit_code", 255))};
   } else {
-    return Malformed(absl::StrCat("\"ev\" is ", Quote(kind)));
+    return Malformed(absl::StrCat("\"ev\" is ", Quoted(kind)));
   }
   if (absl::Status status = fields.status(); !status.ok()) return status;
   return event;

@@ -242,7 +242,7 @@ absl::Status SessionCopy::Read(
   if (!HasContent(entry)) return absl::OkStatus();
   const auto damaged = [&entry] {
     return absl::DataLossError(absl::StrCat(
-        "the copy of ", Quote(entry.path(), 256), " isn't as it was written"));
+        "the copy of ", Quoted(entry.path(), 256), " isn't as it was written"));
   };
   const os::Fd file(::openat(directory_.get(),
                              absl::StrCat(entry.blob()).c_str(),

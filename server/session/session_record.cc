@@ -93,7 +93,7 @@ FormerSession FromRecord(const internal::StoredSession& record,
   spec.language = InImageOf(policy, spec.profile, spec.language);
   if (spec.language != nullptr && !spec.language->kernel.has_value()) {
     spec.language = nullptr;
-    violations.push_back({"language", absl::StrCat(Quote(record.language()),
+    violations.push_back({"language", absl::StrCat(Quoted(record.language()),
                                                    " has no kernel now")});
   }
   if (spec.profile != nullptr && !spec.durable()) {

@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> SessionStore::Open(
     // UNAVAILABLE, since the other daemon may end.
     return absl::UnavailableError(absl::StrCat(
         "another sandglassd keeps its durable sessions in ",
-        Quote(directory, 256),
+        Quoted(directory, 256),
         "; stop it, or give this one another \"sessions.durable_dir\""));
   }
   return std::unique_ptr<SessionStore>(

@@ -28,7 +28,8 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/redaction/redaction_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/verdict/verdict_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/language/zygote_kind_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/policy/verdict/verdict_details_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy/verdict/verdict_details_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy/text/quoted_test.cc)
 target_link_libraries(policy_test PRIVATE
   sandglass_policy absl::strings GTest::gmock_main
   PkgConfig::RE2)

@@ -17,7 +17,7 @@ std::optional<uint64_t> HexDigit(char c) {
   return std::nullopt;
 }
 
-std::string Shown(char c) { return QuoteWire(std::string_view(&c, 1)); }
+std::string Shown(char c) { return Quoted(std::string_view(&c, 1)); }
 
 }  // namespace
 

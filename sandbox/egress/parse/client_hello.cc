@@ -86,8 +86,8 @@ std::string ParseServerName(std::string_view data, ClientHello& hello) {
   }
   if (name.empty() || name.size() > kMaxServerNameBytes ||
       !std::all_of(name.begin(), name.end(), IsNameByte)) {
-    return absl::StrCat("its server name ", QuoteWire(name), " of ",
-                        name.size(), " bytes is no host name");
+    return absl::StrCat("its server name ", Quoted(name), " of ", name.size(),
+                        " bytes is no host name");
   }
   hello.server_name = LowerAscii(name);
   return "";

@@ -158,7 +158,7 @@ class Parser {
     }
     if (!readable_) {
       return Fail(DnsCode::kRefused,
-                  absl::StrCat("its name ", QuoteWire(parsed_.query.name),
+                  absl::StrCat("its name ", Quoted(parsed_.query.name),
                                " has bytes that no host name has"));
     }
     return true;

@@ -126,9 +126,9 @@ bool HeadLines::AppendByte(char c) {
     after_cr_ = true;
     return true;
   } else if (IsControl(c)) {
-    words_ = absl::StrCat("a control character, ",
-                          QuoteWire(std::string_view(&c, 1)),
-                          ", in the head; take it out");
+    words_ =
+        absl::StrCat("a control character, ", Quoted(std::string_view(&c, 1)),
+                     ", in the head; take it out");
   } else {
     line_.push_back(c);
     return true;
@@ -154,18 +154,18 @@ bool FieldFacts::Lists(std::string_view option) const {
 std::string ParseFieldLine(std::string_view line, SpaceBeforeColon space,
                            std::vector<HttpField>& fields) {
   if (!line.empty() && IsBlank(line.front())) {
-    return absl::StrCat("the header line ", QuoteWire(line),
+    return absl::StrCat("the header line ", Quoted(line),
                         " begins with white space; a header is one line");
   }
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) {
-    return absl::StrCat("the header line ", QuoteWire(line),
+    return absl::StrCat("the header line ", Quoted(line),
                         " has no colon; write \"Name: value\"");
   }
   std::string_view name = line.substr(0, colon);
   if (space == SpaceBeforeColon::kDropped) name = TrimBlanks(name);
   if (!IsToken(name)) {
-    return absl::StrCat("the header name ", QuoteWire(name),
+    return absl::StrCat("the header name ", Quoted(name),
                         " is no token; it has letters, digits and "
                         "\"!#$%&'*+-.^_`|~\", and no space before the colon");
   }
@@ -188,11 +188,11 @@ std::string CollectFacts(const std::vector<HttpField>& fields,
     facts.upgrade |= EqualsIgnoreCase(field.name, "upgrade");
     if (EqualsIgnoreCase(field.name, "connection") &&
         !AppendTokens(field.value, facts.connection)) {
-      return absl::StrCat("Connection is ", QuoteWire(field.value),
+      return absl::StrCat("Connection is ", Quoted(field.value),
                           "; it takes names with commas between them");
     }
     if (LooksLikeFraming(field.name)) {
-      return absl::StrCat("the header name ", QuoteWire(field.name),
+      return absl::StrCat("the header name ", Quoted(field.name),
                           " is taken for another by some servers; write \"-\" "
                           "for \"_\"");
     }

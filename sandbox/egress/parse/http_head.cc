@@ -67,7 +67,7 @@ bool IsVersion(std::string_view text) {
 
 std::string ParseAuthority(std::string_view text, HostAndPort& authority) {
   if (text.find('@') != std::string_view::npos) {
-    return absl::StrCat("the host ", QuoteWire(text),
+    return absl::StrCat("the host ", Quoted(text),
                         " has a user name; send it in Authorization");
   }
   const size_t end = HostEnd(text);
@@ -75,7 +75,7 @@ std::string ParseAuthority(std::string_view text, HostAndPort& authority) {
   const bool literal = !host.empty() && host[0] == '[';
   if (host.empty() || host.size() > kMaxHostBytes ||
       (!literal && !std::all_of(host.begin(), host.end(), IsHostByte))) {
-    return absl::StrCat("the host ", QuoteWire(text),
+    return absl::StrCat("the host ", Quoted(text),
                         " is none; write a name of letters, digits, \"-\", "
                         "\".\" and \"_\", or an address");
   }
@@ -84,7 +84,7 @@ std::string ParseAuthority(std::string_view text, HostAndPort& authority) {
   if (!rest.empty()) {
     if (rest[0] == ':') port = ParsePort(rest.substr(1));
     if (port == 0) {
-      return absl::StrCat("the host ", QuoteWire(text),
+      return absl::StrCat("the host ", Quoted(text),
                           " has no port behind it; ports are 1 to 65535");
     }
   }
@@ -126,19 +126,19 @@ bool RequestHeadParser::ParseStartLine(std::string_view line) {
   const size_t first = line.find(' ');
   const size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) {
-    return Refuse(400, absl::StrCat("the request line ", QuoteWire(line),
+    return Refuse(400, absl::StrCat("the request line ", Quoted(line),
                                     " is none; write \"METHOD target "
                                     "HTTP/1.1\", with one space between"));
   }
   const std::string_view method = line.substr(0, first);
   if (!IsToken(method)) {
-    return Refuse(400, absl::StrCat("the method ", QuoteWire(method),
+    return Refuse(400, absl::StrCat("the method ", Quoted(method),
                                     " is no token; write one such as \"GET\""));
   }
   if (method.size() > kMaxMethodBytes) {
-    return Refuse(501, absl::StrCat("the method ", QuoteWire(method), " has ",
-                                    method.size(), " letters; at most ",
-                                    kMaxMethodBytes, " are taken"));
+    return Refuse(
+        501, absl::StrCat("the method ", Quoted(method), " has ", method.size(),
+                          " letters; at most ", kMaxMethodBytes, " are taken"));
   }
   head_.method = std::string(method);
   return ParseVersion(line.substr(last + 1)) &&
@@ -147,9 +147,9 @@ bool RequestHeadParser::ParseStartLine(std::string_view line) {
 
 bool RequestHeadParser::ParseVersion(std::string_view version) {
   if (!IsVersion(version)) {
-    return Refuse(
-        400, absl::StrCat("the request line ends with ", QuoteWire(version),
-                          "; it ends with \"HTTP/1.1\""));
+    return Refuse(400,
+                  absl::StrCat("the request line ends with ", Quoted(version),
+                               "; it ends with \"HTTP/1.1\""));
   }
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
     return Refuse(505, absl::StrCat("the version is ", AbslView(version),
@@ -174,7 +174,7 @@ bool RequestHeadParser::ParseAuthorityForm(std::string_view target) {
   HostAndPort authority;
   std::string words = ParseAuthority(target, authority);
   if (words.empty() && authority.port == 0) {
-    words = absl::StrCat("CONNECT names ", QuoteWire(target),
+    words = absl::StrCat("CONNECT names ", Quoted(target),
                          " without a port; write \"host:port\"");
   }
   if (!words.empty()) return Refuse(400, std::move(words));
@@ -186,16 +186,16 @@ bool RequestHeadParser::ParseAuthorityForm(std::string_view target) {
 
 bool RequestHeadParser::ParseAbsoluteForm(std::string_view target) {
   if (EqualsIgnoreCase(target.substr(0, 8), "https://")) {
-    return Refuse(400, absl::StrCat("the target ", QuoteWire(target),
+    return Refuse(400, absl::StrCat("the target ", Quoted(target),
                                     " is for TLS; open a tunnel to its host "
                                     "with CONNECT"));
   }
   if (!EqualsIgnoreCase(target.substr(0, kHttp.size()), kHttp)) {
-    return Refuse(400, absl::StrCat("the target ", QuoteWire(target),
+    return Refuse(400, absl::StrCat("the target ", Quoted(target),
                                     " is none; write \"http://host/path\""));
   }
   if (!rules_.proxy_forms) {
-    return Refuse(400, absl::StrCat("the target ", QuoteWire(target),
+    return Refuse(400, absl::StrCat("the target ", Quoted(target),
                                     " is for proxies; write \"/path\", and "
                                     "the host in Host"));
   }
@@ -206,7 +206,7 @@ bool RequestHeadParser::ParseAbsoluteForm(std::string_view target) {
   if (!words.empty()) return Refuse(400, std::move(words));
   const std::string_view path = target.substr(end);
   if (!IsPath(path)) {
-    return Refuse(400, absl::StrCat("the path ", QuoteWire(path),
+    return Refuse(400, absl::StrCat("the path ", Quoted(path),
                                     " has a \"#\" or bytes outside printable "
                                     "ASCII; write them as %HH"));
   }
@@ -227,12 +227,12 @@ bool RequestHeadParser::ParseAbsoluteForm(std::string_view target) {
 // In this form the host comes from Host.
 bool RequestHeadParser::ParseOriginForm(std::string_view target) {
   if (!rules_.origin_form) {
-    return Refuse(400, absl::StrCat("the target ", QuoteWire(target),
+    return Refuse(400, absl::StrCat("the target ", Quoted(target),
                                     " has no host; to a proxy write "
                                     "\"http://host/path\", or CONNECT"));
   }
   if (!IsPath(target) || (target == "*" && head_.method != "OPTIONS")) {
-    return Refuse(400, absl::StrCat("the path ", QuoteWire(target),
+    return Refuse(400, absl::StrCat("the path ", Quoted(target),
                                     " is none; it begins with \"/\" and has "
                                     "printable ASCII without \"#\""));
   }
@@ -280,10 +280,10 @@ bool RequestHeadParser::ParseHost(const FieldFacts& facts) {
     return true;
   }
   if (authority.host == head_.host && authority.port == head_.port) return true;
-  return Refuse(400, absl::StrCat("Host is ", QuoteWire(facts.hosts[0]),
-                                  " and the target's host is ",
-                                  QuoteWire(HostValue(head_)),
-                                  "; both are to be the same"));
+  return Refuse(
+      400, absl::StrCat("Host is ", Quoted(facts.hosts[0]),
+                        " and the target's host is ", Quoted(HostValue(head_)),
+                        "; both are to be the same"));
 }
 
 bool RequestHeadParser::ParseFraming(const FieldFacts& facts) {
@@ -302,7 +302,7 @@ bool RequestHeadParser::ParseFraming(const FieldFacts& facts) {
     }
     if (!EqualsIgnoreCase(codings[0], "chunked")) {
       return Refuse(400,
-                    absl::StrCat("Transfer-Encoding is ", QuoteWire(codings[0]),
+                    absl::StrCat("Transfer-Encoding is ", Quoted(codings[0]),
                                  "; \"chunked\" alone is taken"));
     }
     head_.framing.kind = BodyFraming::Kind::kChunked;
@@ -311,7 +311,7 @@ bool RequestHeadParser::ParseFraming(const FieldFacts& facts) {
   const auto length = ParseContentLength(lengths[0]);
   if (!length) {
     return Refuse(
-        400, absl::StrCat("Content-Length is ", QuoteWire(lengths[0]),
+        400, absl::StrCat("Content-Length is ", Quoted(lengths[0]),
                           "; write one number, at most ", kMaxContentLength));
   }
   if (head_.form == TargetForm::kAuthority) {
@@ -327,7 +327,7 @@ bool RequestHeadParser::ParseFraming(const FieldFacts& facts) {
 bool RequestHeadParser::ParseExpect(const FieldFacts& facts) {
   for (const std::string& expect : facts.expect) {
     if (!EqualsIgnoreCase(expect, "100-continue")) {
-      return Refuse(417, absl::StrCat("Expect is ", QuoteWire(expect),
+      return Refuse(417, absl::StrCat("Expect is ", Quoted(expect),
                                       "; \"100-continue\" alone is known"));
     }
   }

@@ -65,12 +65,12 @@ bool ResponseHeadParser::ParseLine(const std::string& line) {
 bool ResponseHeadParser::ParseStatusLine(std::string_view line) {
   const std::string_view version = line.substr(0, 8);
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
-    return Refuse(absl::StrCat("it begins with ", QuoteWire(line),
+    return Refuse(absl::StrCat("it begins with ", Quoted(line),
                                ", which is not HTTP/1.1 or HTTP/1.0"));
   }
   const int status = StatusOf(line);
   if (status == 0) {
-    return Refuse(absl::StrCat("its status line is ", QuoteWire(line),
+    return Refuse(absl::StrCat("its status line is ", Quoted(line),
                                ", without a status of three digits"));
   }
   if (status == 101) {
@@ -112,7 +112,7 @@ bool ResponseHeadParser::ParseFraming(const FieldFacts& facts) {
     }
     if (codings.size() > 1 || !EqualsIgnoreCase(codings[0], "chunked")) {
       return Refuse(absl::StrCat("its Transfer-Encoding is ",
-                                 QuoteWire(codings[0]),
+                                 Quoted(codings[0]),
                                  codings.size() > 1 ? " and more" : "",
                                  "; \"chunked\" alone is known"));
     }
@@ -139,7 +139,7 @@ bool ResponseHeadParser::ParseLength(const std::vector<std::string>& values,
   for (const std::string& text : lengths) {
     const auto number = ParseContentLength(text);
     if (!number) {
-      return Refuse(absl::StrCat("its Content-Length is ", QuoteWire(text),
+      return Refuse(absl::StrCat("its Content-Length is ", Quoted(text),
                                  ", which is no number up to ",
                                  kMaxContentLength));
     }

@@ -4,15 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "policy/text/quoted.h"
 #include "policy/text/views.h"
 
 namespace sandglass::egress {
 
 using policy::AbslView;
-
-// Quotes what a stranger has sent, for a message: printable ASCII as it is,
-// everything else as \xHH, cut after 64 bytes.
-std::string QuoteWire(std::string_view bytes);
+using policy::Quoted;
 
 // Whether it is a control character of ASCII that no line of HTTP may have; a
 // tab is none.

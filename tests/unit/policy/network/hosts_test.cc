@@ -131,7 +131,7 @@ TEST(RequestedHost, TakesNothingThatOthersReadDifferently) {
       {"b\xc3\xbc.org",
        "has a character outside ASCII at byte 1; write it in "
        "punycode"},
-      {"\xff", "the host \"\\377\" has"},
+      {"\xff", "the host \"\\xff\" has"},
       {"a%2eb", "has a percent sign"},
       {"%31.2.3.4", "has a percent sign"},
       {"a/b", "has \"/\""},

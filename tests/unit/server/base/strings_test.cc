@@ -24,21 +24,8 @@ TEST(Utf8, RefusesOverlongSurrogatesAndCutSequences) {
        {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80",
         "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff",
         "\xe2\x82", "a\xc3"}) {
-    EXPECT_FALSE(IsValidUtf8(text)) << Quote(text);
+    EXPECT_FALSE(IsValidUtf8(text)) << Quoted(text);
   }
-}
-
-TEST(Quote, LeavesNothingThatATerminalActsOn) {
-  EXPECT_EQ(Quote("\x1b[31m\n\xc2\x9b"), R"("\x1b[31m\n\xc2\x9b")");
-}
-
-TEST(Quote, EscapesNoMoreThanItMust) {
-  EXPECT_EQ(Quote("can't \\' \"x\""), R"("can't \\' \"x\"")");
-}
-
-TEST(Quote, CutsLongText) {
-  const std::string quoted = Quote(std::string(1000, 'a'), 10);
-  EXPECT_EQ(quoted, "\"aaaaaaaaaa…\"");
 }
 
 TEST(Log, TextKeepsPlainValuesPlainAndEscapesTheRest) {
