@@ -89,8 +89,8 @@ void OutputPump::CollectResult(JobResult& result) {
   result.facts.stderr_bytes = err_.redaction.taken_bytes();
   policy::AddCounts(out_.redaction.counts(), result.redactions);
   policy::AddCounts(err_.redaction.counts(), result.redactions);
-  result.stdout_result = out_.kept.Acquire();
-  result.stderr_result = err_.kept.Acquire();
+  result.stdout_result = out_.kept.Collect();
+  result.stderr_result = err_.kept.Collect();
 }
 
 }  // namespace sandglass::server
