@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kWake = 0;  // no watch has this number
 constexpr int kMaxEventsAtOnce = 64;
-constexpr Instant kLongestWaitMs = 60'000;
+constexpr int64_t kLongestWaitMs = 60'000;
 
 }  // namespace
 
@@ -87,7 +87,7 @@ void EventLoop::Forget(uint64_t watch) {
   watched_.erase(found);
 }
 
-uint64_t EventLoop::CallAt(Instant when, std::function<void()> call) {
+uint64_t EventLoop::CallAt(MonotonicTime when, std::function<void()> call) {
   const uint64_t timer = next_timer_++;
   timers_[{when, timer}] = std::move(call);
   timer_times_[timer] = when;
@@ -123,7 +123,7 @@ bool EventLoop::DoPosted() {
 void EventLoop::DoTimers() {
   // Timers that these calls add come in the next round at the earliest.
   const uint64_t known = next_timer_;
-  const Instant now = Now();
+  const MonotonicTime now = Now();
   while (!timers_.empty()) {
     const auto first = timers_.begin();
     if (first->first.first > now || first->first.second >= known) return;
@@ -137,8 +137,9 @@ void EventLoop::DoTimers() {
 void EventLoop::Wait() {
   int timeout_ms = -1;
   if (!timers_.empty()) {
-    const Instant left =
-        std::max<Instant>(0, timers_.begin()->first.first - Now());
+    const int64_t left = std::max<int64_t>(
+        0,
+        absl::ToInt64Nanoseconds(Between(Now(), timers_.begin()->first.first)));
     // Rounded up, so that the loop doesn't spin during the last millisecond.
     timeout_ms = static_cast<int>(
         std::min(kLongestWaitMs, (left + 999'999) / 1'000'000));

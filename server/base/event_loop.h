@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "sandbox/os/fd.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 
 namespace sandglass::server {
 
@@ -46,7 +46,7 @@ class EventLoop {
   void Forget(uint64_t watch);
 
   // Calls `call` once. Returns the number of the timer, never 0.
-  uint64_t CallAt(Instant when, std::function<void()> call);
+  uint64_t CallAt(MonotonicTime when, std::function<void()> call);
   void Cancel(uint64_t timer);
 
  private:
@@ -74,8 +74,8 @@ class EventLoop {
 
   // Used only by the loop's own thread.
   std::map<uint64_t, Watched> watched_;
-  std::map<std::pair<Instant, uint64_t>, std::function<void()>> timers_;
-  std::map<uint64_t, Instant> timer_times_;
+  std::map<std::pair<MonotonicTime, uint64_t>, std::function<void()>> timers_;
+  std::map<uint64_t, MonotonicTime> timer_times_;
   uint64_t next_watch_ = 1;
   uint64_t next_timer_ = 1;
 };

@@ -7,13 +7,15 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 
 namespace sandglass::server {
 
 // Returns false when the deadline passed without any event.
-inline bool PollUntil(struct pollfd* fds, size_t count, Instant deadline) {
-  const Instant left = std::max<Instant>(0, deadline - Now());
+inline bool PollUntil(struct pollfd* fds, size_t count,
+                      MonotonicTime deadline) {
+  const int64_t left =
+      std::max<int64_t>(0, absl::ToInt64Nanoseconds(Between(Now(), deadline)));
   struct timespec timeout = {left / 1'000'000'000, left % 1'000'000'000};
   return ::ppoll(fds, count, &timeout, nullptr) != 0;
 }

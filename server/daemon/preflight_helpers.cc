@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/fd.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/base/version.h"
 
@@ -25,7 +25,8 @@ constexpr size_t kMaxAnswerBytes = 128;
 
 // Reads what a program writes to its standard output until it closes it, at
 // most `max` bytes.
-std::string ReadUntil(const os::Fd& output, Instant deadline, size_t max) {
+std::string ReadUntil(const os::Fd& output, MonotonicTime deadline,
+                      size_t max) {
   std::string text(max, '\0');
   size_t size = 0;
   while (size < max) {
@@ -74,7 +75,7 @@ absl::StatusOr<std::string> AnswerToVersion(const std::string& path,
                : absl::InternalError(why);
   }
   input.reset();
-  const Instant deadline = After(Now(), wait);
+  const MonotonicTime deadline = After(Now(), wait);
   const std::string text = ReadUntil(output, deadline, kMaxAnswerBytes);
   const bool late = Now() >= deadline;
   ::kill(pid, SIGKILL);

@@ -12,7 +12,6 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/base/monotonic.h"
 #include "server/base/notify.h"
 #include "server/daemon/wall_clock_watch.h"
 #include "server/daemon/watchdog.h"

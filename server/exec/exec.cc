@@ -82,7 +82,7 @@ void Exec::Handle(ProcessNews& news) {
     NotStarted(*failed);
   } else if (const auto* exited =
                  std::get_if<sandbox::ProcessExitedEvent>(&news)) {
-    Exited(exited->wait_status, exited->monotonic_ns);
+    Exited(exited->wait_status, FromNanos(exited->monotonic_ns));
   } else if (const auto* froze = std::get_if<JailFroze>(&news)) {
     Froze(froze->frozen);
   } else if (const auto* died = std::get_if<JailDied>(&news)) {
@@ -103,13 +103,13 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
     host_->KillProcess(event.id);
     return;
   }
-  const Instant now = Now();
+  const MonotonicTime now = Now();
   state_ = State::kRunning;
   StopTimer(kill_timer_);
   process_ = event.id;
   pid_ = event.pid;
   // Use the time that init gave, unless it can't be true.
-  start_ = std::clamp<Instant>(event.monotonic_ns, asked_, now);
+  start_ = std::clamp(FromNanos(event.monotonic_ns), asked_, now);
   start_time_ = os::WallNow() - Between(start_, now);
   kill_fd_ = std::move(event.fds.kill);
   events_fd_ = std::move(event.fds.events);
@@ -137,7 +137,7 @@ void Exec::NotStarted(const sandbox::SpawnFailedEvent& event) {
   Fail(StartFailure(event, plan_));
 }
 
-void Exec::Exited(std::optional<int> wait_status, Instant when) {
+void Exec::Exited(std::optional<int> wait_status, MonotonicTime when) {
   if (state_ == State::kEnding && gave_up_) FinishWhenAlone();
   if (state_ != State::kRunning) return;
   ended_ = std::clamp(when, start_, Now());

@@ -13,8 +13,8 @@
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/fd.h"
 #include "sandglass/v1/exec.pb.h"
+#include "server/base/clock.h"
 #include "server/base/event_loop.h"
-#include "server/base/monotonic.h"
 #include "server/exec/exec_keeper.h"
 #include "server/exec/exec_output.h"
 #include "server/exec/exec_request.h"
@@ -140,7 +140,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   void Started(sandbox::SpawnedEvent& event);
   void NotStarted(const sandbox::SpawnFailedEvent& event);
-  void Exited(std::optional<int> wait_status, Instant when);
+  void Exited(std::optional<int> wait_status, MonotonicTime when);
   void Froze(bool frozen);
   void Fail(const absl::Status& status);
   // Tells the clients.
@@ -164,7 +164,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void StopWriting();
 
   // Sets none for kNever.
-  void SetTimer(uint64_t& timer, Instant when, void (Exec::*call)());
+  void SetTimer(uint64_t& timer, MonotonicTime when, void (Exec::*call)());
   void StopTimer(uint64_t& timer);
   // Kills it when it has reached a limit.
   void CheckLimits();
@@ -197,9 +197,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
   uint64_t process_ = 0;  // the number by which its host knows it
   pid_t pid_ = 0;
   absl::Time start_time_;
-  Instant asked_ = 0;  // when its process was asked for
-  Instant start_ = 0;
-  Instant ended_ = 0;
+  MonotonicTime asked_;  // when its process was asked for
+  MonotonicTime start_;
+  MonotonicTime ended_;
   os::Fd kill_fd_, events_fd_, cpu_fd_, list_fd_;
   Source out_;
   Source err_;

@@ -135,7 +135,7 @@ void Exec::CheckLimitsInTime() {
   SetTimer(limit_timer_, limit_watch_.next(), &Exec::CheckLimitsInTime);
 }
 
-void Exec::SetTimer(uint64_t& timer, Instant when, void (Exec::*call)()) {
+void Exec::SetTimer(uint64_t& timer, MonotonicTime when, void (Exec::*call)()) {
   StopTimer(timer);
   if (when == kNever) return;
   timer = around_.loop->CallAt(when, [weak = weak_from_this(), call] {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "policy/verdict/verdict.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/exec/exec_table.h"
 #include "server/job/run_times.h"
 
@@ -34,7 +34,7 @@ void ExecTable::CheckUnchargedIn(absl::Duration wait,
                          RunningSession(commands.by_number);
                      if (session == nullptr) return;
                      uncharged_loop_.Post([this, session_id, session] {
-                       const Instant began = Now();
+                       const MonotonicTime began = Now();
                        const policy::UnchargedMemory memory =
                            session->host().processes()->ReadUncharged();
                        const absl::Duration took = Between(began, Now());

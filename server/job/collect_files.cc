@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "sandbox/os/files.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/base/poll_until.h"
 
 namespace sandglass::server {
@@ -72,7 +72,7 @@ void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
     }
     return;
   }
-  const Instant deadline = After(Now(), kCollectTimeout);
+  const MonotonicTime deadline = After(Now(), kCollectTimeout);
   uint64_t budget = job.max_collected_bytes;
   result.files_left_out = true;  // until init says that it has sent all
   for (bool done = false; !done && Now() < deadline;) {

@@ -4,9 +4,9 @@
 
 namespace sandglass::server {
 
-Death::Step Death::Check(Instant now) {
+Death::Step Death::Check(MonotonicTime now) {
   if (now < next_) return Step::kWait;
-  const Instant give_up = After(killed_, kDeathTimeout);
+  const MonotonicTime give_up = After(killed_, kDeathTimeout);
   next_ = std::min(After(now, kKillEvery), give_up);
   if (now >= give_up) return Step::kGiveUp;
   if (now >= After(killed_, times_.pid_namespace)) {

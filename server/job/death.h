@@ -1,7 +1,7 @@
 #ifndef SANDGLASS_SERVER_JOB_DEATH_H_
 #define SANDGLASS_SERVER_JOB_DEATH_H_
 
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/job/run_times.h"
 
 namespace sandglass::server {
@@ -21,18 +21,18 @@ class Death {
     kGiveUp,  // all ways were tried
   };
 
-  Death(Instant killed, const DeathTimes& times)
+  Death(MonotonicTime killed, const DeathTimes& times)
       : killed_(killed), times_(times), next_(After(killed, times.again)) {}
 
   // When something is to be done next.
-  Instant next() const { return next_; }
+  MonotonicTime next() const { return next_; }
   // Returns what is to be done now, as long as something is alive.
-  Step Check(Instant now);
+  Step Check(MonotonicTime now);
 
  private:
-  const Instant killed_;
+  const MonotonicTime killed_;
   const DeathTimes times_;
-  Instant next_;
+  MonotonicTime next_;
 };
 
 }  // namespace sandglass::server

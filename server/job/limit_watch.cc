@@ -12,25 +12,25 @@ uint64_t InNanoseconds(absl::Duration duration) {
 
 }  // namespace
 
-void LimitWatch::Begin(Instant start) {
+void LimitWatch::Begin(MonotonicTime start) {
   start_ = start;
   next_cpu_check_ = NextCpuCheck(start, absl::ZeroDuration());
   next_sample_ = After(start, sample_interval_);
 }
 
-void LimitWatch::Resume(Instant now) {
+void LimitWatch::Resume(MonotonicTime now) {
   paused_time_ += Between(paused_, now);
   paused_ = kNever;
 }
 
-Instant LimitWatch::next() const {
+MonotonicTime LimitWatch::next() const {
   if (ends()) return next_sample_;
   return std::min({WallDeadline(), next_cpu_check_, next_sample_});
 }
 
 std::optional<policy::Kill> LimitWatch::Check(
-    Instant now, const RunMeter& meter, std::optional<policy::KillReason> asked,
-    uint64_t written) {
+    MonotonicTime now, const RunMeter& meter,
+    std::optional<policy::KillReason> asked, uint64_t written) {
   SampleIfDue(now, meter);
   if (killed_) return std::nullopt;
   // ORDER: of several reasons the first is the verdict's. Processor time, which
@@ -57,12 +57,12 @@ std::optional<policy::Kill> LimitWatch::Check(
   return std::nullopt;
 }
 
-void LimitWatch::SampleIfDue(Instant now, const RunMeter& meter) {
+void LimitWatch::SampleIfDue(MonotonicTime now, const RunMeter& meter) {
   if (now < next_sample_) return;
   Sample(meter);
   next_sample_ = After(now, sample_interval_);
   if (now < next_uncharged_) return;
-  const Instant began = Now();
+  const MonotonicTime began = Now();
   excess_ = policy::FindExcess(meter.Uncharged());
   // The measurement's own time comes before the pause.
   next_uncharged_ = After(now, (1 + kUnchargedShare) * Between(began, Now()));
@@ -76,12 +76,12 @@ void LimitWatch::Sample(const RunMeter& meter) {
   peaks_.processes = std::max(peaks_.processes, meter.Processes());
 }
 
-void LimitWatch::Record(Instant now, policy::KillReason reason,
+void LimitWatch::Record(MonotonicTime now, policy::KillReason reason,
                         uint64_t measured) {
   if (!kill_.has_value()) kill_ = policy::Kill{reason, RunTime(now), measured};
 }
 
-const policy::Kill& LimitWatch::RecordKill(Instant now,
+const policy::Kill& LimitWatch::RecordKill(MonotonicTime now,
                                            policy::KillReason reason,
                                            uint64_t measured) {
   Record(now, reason, measured);
@@ -89,17 +89,18 @@ const policy::Kill& LimitWatch::RecordKill(Instant now,
   return *kill_;
 }
 
-absl::Duration LimitWatch::RunTime(Instant now) const {
-  const Instant until = std::min({now, paused_, end_});
+absl::Duration LimitWatch::RunTime(MonotonicTime now) const {
+  const MonotonicTime until = std::min({now, paused_, end_});
   return Between(start_, std::max(start_, until)) - paused_time_;
 }
 
-Instant LimitWatch::WallDeadline() const {
+MonotonicTime LimitWatch::WallDeadline() const {
   if (paused()) return kNever;
   return After(start_, limits_.wall_time + paused_time_);
 }
 
-Instant LimitWatch::NextCpuCheck(Instant now, absl::Duration used) const {
+MonotonicTime LimitWatch::NextCpuCheck(MonotonicTime now,
+                                       absl::Duration used) const {
   const double processors =
       std::max(1.0, static_cast<double>(limits_.cpu_millis) / 1000.0);
   const absl::Duration left = (limits_.cpu_time - used) / processors;

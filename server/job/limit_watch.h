@@ -8,7 +8,7 @@
 #include "policy/limits/limits.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/jail/jail.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/job/run_times.h"
 
 namespace sandglass::server {
@@ -72,22 +72,22 @@ class LimitWatch {
         sample_interval_(sample_interval) {}
 
   // The user's code has begun, at `start`.
-  void Begin(Instant start);
+  void Begin(MonotonicTime start);
   // Its processes are stopped, which doesn't count as its time, or go on.
-  void Pause(Instant now) { paused_ = now; }
-  void Resume(Instant now);
+  void Pause(MonotonicTime now) { paused_ = now; }
+  void Resume(MonotonicTime now);
   bool paused() const { return paused_ != kNever; }
   // Its process ended at `when`. Only its output is still held against a limit,
   // as long as it is read.
-  void End(Instant when) { end_ = when; }
+  void End(MonotonicTime when) { end_ = when; }
 
   // When to look again; kNever when nothing is due.
-  Instant next() const;
+  MonotonicTime next() const;
   // Samples the run if it is time. Returns the reason why it has to end now, as
   // recorded; nullopt when there is none, or when it was returned already.
   // `asked` is the reason for which somebody outside ends it, `written` how
   // many bytes it wrote.
-  std::optional<policy::Kill> Check(Instant now, const RunMeter& meter,
+  std::optional<policy::Kill> Check(MonotonicTime now, const RunMeter& meter,
                                     std::optional<policy::KillReason> asked,
                                     uint64_t written);
   // Takes a sample for the peaks, whether or not it is time.
@@ -95,36 +95,37 @@ class LimitWatch {
 
   // Records why the run has to end; the first reason stays. It may be given
   // time to end by itself, so its limits are still watched.
-  void Record(Instant now, policy::KillReason reason, uint64_t measured = 0);
+  void Record(MonotonicTime now, policy::KillReason reason,
+              uint64_t measured = 0);
   // Records the reason of a kill. Returns the first reason.
-  const policy::Kill& RecordKill(Instant now, policy::KillReason reason,
+  const policy::Kill& RecordKill(MonotonicTime now, policy::KillReason reason,
                                  uint64_t measured = 0);
 
   const std::optional<policy::Kill>& kill() const { return kill_; }
   const Peaks& peaks() const { return peaks_; }
   // How long the user's code has run at `now`, or had when it ended; zero
   // before its start.
-  absl::Duration RunTime(Instant now) const;
+  absl::Duration RunTime(MonotonicTime now) const;
 
  private:
   bool ends() const { return killed_ || end_ != kNever; }
-  Instant WallDeadline() const;
+  MonotonicTime WallDeadline() const;
   // The earliest time at which the limit could be reached if the run used all
   // the processors that it may.
-  Instant NextCpuCheck(Instant now, absl::Duration used) const;
-  void SampleIfDue(Instant now, const RunMeter& meter);
+  MonotonicTime NextCpuCheck(MonotonicTime now, absl::Duration used) const;
+  void SampleIfDue(MonotonicTime now, const RunMeter& meter);
 
   const policy::Limits& limits_;
   const absl::Duration shortest_cpu_check_;
   const absl::Duration sample_interval_;
 
-  Instant start_ = kNever;
-  Instant paused_ = kNever;
-  Instant end_ = kNever;
+  MonotonicTime start_ = kNever;
+  MonotonicTime paused_ = kNever;
+  MonotonicTime end_ = kNever;
   absl::Duration paused_time_;  // without the pause that lasts
-  Instant next_cpu_check_ = kNever;
-  Instant next_sample_ = kNever;
-  Instant next_uncharged_ = 0;
+  MonotonicTime next_cpu_check_ = kNever;
+  MonotonicTime next_sample_ = kNever;
+  MonotonicTime next_uncharged_;
   std::optional<policy::Excess> excess_;  // as last measured
   Peaks peaks_;
   bool killed_ = false;

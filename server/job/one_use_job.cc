@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
 #include "sandbox/os/status.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/base/poll_until.h"
 #include "server/job/collect_files.h"
 #include "server/job/death.h"
@@ -74,7 +74,7 @@ class JobRun {
   }
 
   absl::Status AwaitStart() {
-    const Instant deadline = After(began_, kStartTimeout);
+    const MonotonicTime deadline = After(began_, kStartTimeout);
     while (!started_ && !gone_ && !look_.stopped()) {
       if (cancel_.reason().has_value()) {
         return absl::CancelledError("cancelled before the program started");
@@ -109,10 +109,10 @@ class JobRun {
   absl::Status AwaitEnd() {
     limit_watch_.Begin(start_);
     while (!exited_ && !gone_ && !ending_) {
-      const Instant wake = std::min(limit_watch_.next(), oom_check_);
+      const MonotonicTime wake = std::min(limit_watch_.next(), oom_check_);
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
       if (exited_ || gone_) break;
-      const Instant now = Now();
+      const MonotonicTime now = Now();
       if (now >= oom_check_) CheckForOomKill();
       // ORDER: a kill by the kernel is a fact, while ours are decisions; a fact
       // that is already there comes first.
@@ -140,7 +140,7 @@ class JobRun {
     if (done_ && !(job_.fetch.empty() && jail_->RunIsOneProcess() &&
                    !jail_->traces_calls())) {
       exited_ = false;
-      const Instant deadline = After(drain_began_, kRunnerEndTimeout);
+      const MonotonicTime deadline = After(drain_began_, kRunnerEndTimeout);
       while (!exited_ && !gone_ && Now() < deadline) {
         if (absl::Status status = PollOnce(deadline); !status.ok()) {
           return status;
@@ -166,7 +166,7 @@ class JobRun {
             "the program's processes did not die after being killed");
       }
       // Check again even if no notice of the last process's death comes.
-      const Instant wake = After(Now(), kSampleInterval);
+      const MonotonicTime wake = After(Now(), kSampleInterval);
       if (absl::Status status = PollOnce(wake); !status.ok()) return status;
     }
     // What is in the pipes now is all that counts: nobody can write any more,
@@ -178,7 +178,7 @@ class JobRun {
   }
 
   // Waits for any event and handles what came.
-  absl::Status PollOnce(Instant deadline) {
+  absl::Status PollOnce(MonotonicTime deadline) {
     // poll(2) skips negative descriptors.
     struct pollfd fds[] = {
         {gone_ ? -1 : jail_->control_fd(), POLLIN, 0},
@@ -249,7 +249,7 @@ class JobRun {
       if (*starts) MarkStarted(Now());
     } else if (const auto* started =
                    std::get_if<sandbox::StartedEvent>(&event)) {
-      MarkStarted(started->monotonic_ns);
+      MarkStarted(FromNanos(started->monotonic_ns));
     } else if (const auto* done = std::get_if<sandbox::DoneEvent>(&event)) {
       if (!done_) MarkDone(done->exit_code, Now());
     } else if (auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
@@ -259,13 +259,15 @@ class JobRun {
       if (known) return absl::OkStatus();
       wait_status_ = exited->wait_status;
       // Use the time that init gave, unless it can't be true.
-      end_ = std::clamp(exited->monotonic_ns, start_, Now());
+      end_ = std::clamp(FromNanos(exited->monotonic_ns), start_, Now());
     } else if (std::holds_alternative<sandbox::GoneEvent>(event)) {
       gone_ = true;
       end_ = Now();
     }
     return absl::OkStatus();
   }
+
+  bool WasReady() const { return ready_ != MonotonicTime(); }
 
   void AdoptStreams() {
     ready_ = Now();
@@ -279,19 +281,19 @@ class JobRun {
     output_.ExpectNote(std::move(note));
   }
 
-  void MarkStarted(Instant when) {
+  void MarkStarted(MonotonicTime when) {
     input_.Write();
     started_ = true;
     start_ = std::clamp(when, began_, Now());
     output_.Begin(start_);
     end_ = std::max(end_, start_);     // a runner's end may be reported first
-    if (ready_ == 0) ready_ = start_;  // the jail died before it was ready
+    if (!WasReady()) ready_ = start_;  // the jail died before it was ready
     start_time_ = os::WallNow() - Between(start_, Now());
     if (listener_ != nullptr) listener_->OnStarted(job_);
   }
 
   // `when` is measured here, so a program can't shorten its time.
-  void MarkDone(int exit_code, Instant when) {
+  void MarkDone(int exit_code, MonotonicTime when) {
     done_ = exited_ = true;
     wait_status_ = exit_code << 8;  // in the form of wait(2)
     end_ = when;
@@ -343,7 +345,7 @@ class JobRun {
     result_.start_time = os::WallNow();
     result_.timings.warm = source_.warm();
     result_.timings.kind = source_.kind();
-    result_.timings.acquire = Between(began_, ready_ == 0 ? Now() : ready_);
+    result_.timings.acquire = Between(began_, WasReady() ? ready_ : Now());
     look_.Fill(result_);
     result_.jail = std::move(jail_);
     return std::move(result_);
@@ -382,12 +384,12 @@ class JobRun {
   ProgramInput input_;
   LimitWatch limit_watch_;
 
-  Instant began_ = 0;
-  Instant ready_ = 0;
-  Instant start_ = 0;  // of the user's code
-  Instant end_ = 0;
-  Instant drain_began_ = 0;
-  Instant end_of_drain_ = 0;
+  MonotonicTime began_;
+  MonotonicTime ready_;
+  MonotonicTime start_;  // of the user's code
+  MonotonicTime end_;
+  MonotonicTime drain_began_;
+  MonotonicTime end_of_drain_;
   absl::Time start_time_;
 
   bool started_ = false;
@@ -397,7 +399,7 @@ class JobRun {
   bool ending_ = false;  // a kill was sent
   std::optional<int> wait_status_;
   std::optional<absl::Duration> oom_after_;
-  Instant oom_check_ = kNever;
+  MonotonicTime oom_check_ = kNever;
   absl::Duration oom_wait_ = kShortestOomCheck;
   uint32_t leftover_ = 0;
   JobResult result_;

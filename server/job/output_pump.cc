@@ -41,7 +41,7 @@ bool OutputPump::Read(Source& source) {
     source.fd.reset();
     return false;
   }
-  const Instant now = Now();
+  const MonotonicTime now = Now();
   if (&source == &out_ && !note_.exit_code()) {
     data = note_.Feed(*data);
     if (note_.exit_code()) noted_at_ = now;
@@ -50,14 +50,15 @@ bool OutputPump::Read(Source& source) {
   return true;
 }
 
-void OutputPump::Append(Source& source, std::string_view written, Instant now) {
+void OutputPump::Append(Source& source, std::string_view written,
+                        MonotonicTime now) {
   // The piece with which the limit is exceeded is still told.
   RunListener* const told = listener();
   Emit(source, source.redaction.Feed(written), told, now);
 }
 
 void OutputPump::Emit(Source& source, std::string_view data,
-                      RunListener* listener, Instant now) const {
+                      RunListener* listener, MonotonicTime now) const {
   if (data.empty()) return;
   if (listener != nullptr) {
     listener->OnOutput(source.stream, data, source.kept.total_bytes(),
@@ -77,7 +78,7 @@ void OutputPump::ReadWaiting() {
 
 void OutputPump::Drain() {
   ReadWaiting();
-  const Instant now = Now();
+  const MonotonicTime now = Now();
   Append(out_, note_.Rest(), now);
   for (Source* source : {&out_, &err_}) {
     Emit(*source, source->redaction.Rest(), listener(), now);

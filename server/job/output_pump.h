@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sandbox/os/fd.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/job/end_marker.h"
 #include "server/job/job.h"
 #include "server/job/output_buffer.h"
@@ -36,7 +36,7 @@ class OutputPump {
   OutputPump(os::Fd& out, os::Fd& err, const Job& job, RunListener* listener);
 
   // The user's code has begun; the listener's times count from `start`.
-  void Begin(Instant start) { start_ = start; }
+  void Begin(MonotonicTime start) { start_ = start; }
   // From now on looks for this note on stdout, and takes it out.
   void ExpectNote(EndMarker note) { note_ = std::move(note); }
 
@@ -57,7 +57,7 @@ class OutputPump {
   }
   // The exit code of the note, once it has come, and the time when it was read.
   std::optional<int> noted_exit_code() const { return note_.exit_code(); }
-  Instant noted_at() const { return noted_at_; }
+  MonotonicTime noted_at() const { return noted_at_; }
 
   // Sets what `result` and its facts say about the streams. Call it once, after
   // Drain.
@@ -72,9 +72,9 @@ class OutputPump {
   };
 
   bool Read(Source& source);
-  void Append(Source& source, std::string_view written, Instant now);
+  void Append(Source& source, std::string_view written, MonotonicTime now);
   void Emit(Source& source, std::string_view data, RunListener* listener,
-            Instant now) const;
+            MonotonicTime now) const;
   // The listener, while it is still told of output; otherwise null.
   RunListener* listener() const {
     return written_bytes() <= max_told_ ? listener_ : nullptr;
@@ -85,8 +85,8 @@ class OutputPump {
   Source out_;
   Source err_;
   EndMarker note_;
-  Instant start_ = 0;
-  Instant noted_at_ = 0;
+  MonotonicTime start_;
+  MonotonicTime noted_at_;
 };
 
 }  // namespace sandglass::server

@@ -23,10 +23,10 @@ bool RunnerInspection::CanBeIn(const sandbox::Jail& jail) {
 }
 
 void RunnerInspection::Begin() {
-  if (wanted_ && began_ == 0) began_ = Now();
+  if (wanted_ && began_ == MonotonicTime()) began_ = Now();
 }
 
-Instant RunnerInspection::deadline() const {
+MonotonicTime RunnerInspection::deadline() const {
   return under_way() ? After(began_, kLongest) : kNever;
 }
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "sandbox/jail/jail.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/job/inspection.h"
 #include "server/job/job.h"
 
@@ -29,7 +29,7 @@ class RunnerInspection {
   void Begin();
 
   // The time by which there must be an answer; the far future when none is due.
-  Instant deadline() const;
+  MonotonicTime deadline() const;
   // That time has passed without an answer.
   void HandleTimeout();
   // The jail came to its end before its program started. Returns true when the
@@ -51,11 +51,13 @@ class RunnerInspection {
   void Fill(JobResult& result);
 
  private:
-  bool under_way() const { return began_ != 0 && inspected_ == nullptr; }
+  bool under_way() const {
+    return began_ != MonotonicTime() && inspected_ == nullptr;
+  }
 
   const Job& job_;
   const bool wanted_;
-  Instant began_ = 0;
+  MonotonicTime began_;
   int died_ = 0;
   std::shared_ptr<const Inspected> inspected_;
   std::optional<std::string> not_looked_at_;

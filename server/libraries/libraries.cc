@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "policy/libraries/library_lock.h"
+#include "server/base/clock.h"
 #include "server/base/digest.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
-#include "server/base/monotonic.h"
 
 namespace sandglass::server {
 namespace {
@@ -66,7 +66,7 @@ UsedLibraries Used(const LibraryRequest& wanted, const FoundLibraries& found) {
 absl::StatusOr<FoundLibraries> Libraries::Get(
     const LibraryRequest& wanted, const LayerBuilds::Progress& progress,
     CancelToken& cancel) {
-  const Instant began = Now();
+  const MonotonicTime began = Now();
   absl::StatusOr<FoundLibraries> found = Find(wanted, progress, cancel);
   if (!found.ok()) return found;
   found->wait = Between(began, Now());

@@ -18,12 +18,6 @@ constexpr absl::Duration kSettle = absl::Seconds(1);
 constexpr absl::Duration kLongestNap = absl::Seconds(5);
 constexpr absl::Duration kZygoteRetry = absl::Milliseconds(100);
 constexpr absl::Duration kShortestNap = absl::Microseconds(100);
-// Far below where arithmetic on time points would overflow.
-constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
-
-MonotonicTime After(MonotonicTime from, absl::Duration duration) {
-  return from + absl::ToChronoNanoseconds(std::min(duration, kLongestWait));
-}
 
 PoolOptions Complete(PoolOptions options) {
   options.fillers = std::max(options.fillers, 1u);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/clock.h"
 #include "server/base/errors.h"
-#include "server/base/monotonic.h"
 #include "server/exec/exec_answers.h"
 #include "server/exec/exec_request.h"
 #include "server/rpc/grpc_status.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/clocks.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/base/poll_until.h"
 #include "server/job/death.h"
 #include "server/job/limit_watch.h"
@@ -77,12 +77,12 @@ class CellRun {
     Write();
   }
 
-  Instant NextWake() const {
+  MonotonicTime NextWake() const {
     return std::min(limit_watch_.next(),
                     death_.has_value() ? death_->next() : patience_);
   }
 
-  absl::Status PollOnce(Instant wake) {
+  absl::Status PollOnce(MonotonicTime wake) {
     struct pollfd fds[] = {
         {fate_.control_fd, POLLIN, 0},
         {kernel_.events.get(), POLLIN, 0},
@@ -208,7 +208,7 @@ class CellRun {
 
   absl::Status CheckLimits() {
     if (done_ || fate_.jail == nullptr) return absl::OkStatus();
-    const Instant now = Now();
+    const MonotonicTime now = Now();
     const JailMeter meter(*fate_.jail, before_.cpu_total());
     if (limit_watch_.Check(now, meter, cancel_.reason(),
                            output_.written_bytes())) {
@@ -220,7 +220,7 @@ class CellRun {
   }
 
   // Kills the kernel, and again until it is dead.
-  absl::Status Kill(Instant now) {
+  absl::Status Kill(MonotonicTime now) {
     const Death::Step step =
         death_.has_value() ? death_->Check(now) : Death::Step::kKillByPid;
     if (step == Death::Step::kWait) return absl::OkStatus();
@@ -314,11 +314,11 @@ class CellRun {
   policy::RedactionCounts error_redactions_;
 
   absl::Time start_time_;
-  Instant start_ = 0;
-  Instant end_ = 0;
-  Instant drain_began_ = 0;
-  Instant patience_ = kNever;   // when it will be killed
-  std::optional<Death> death_;  // since it was
+  MonotonicTime start_;
+  MonotonicTime end_;
+  MonotonicTime drain_began_;
+  MonotonicTime patience_ = kNever;  // when it will be killed
+  std::optional<Death> death_;       // since it was
   JobResult result_;
 };
 

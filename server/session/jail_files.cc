@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "sandbox/os/status.h"
+#include "server/base/clock.h"
 #include "server/base/errors.h"
-#include "server/base/monotonic.h"
 #include "server/base/poll_until.h"
 #include "server/session/jail_times.h"
 
@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::Agent(
 
 absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::OpenAgent(
     CancelToken& cancel) {
-  const Instant deadline = After(Now(), kSetupTimeout);
+  const MonotonicTime deadline = After(Now(), kSetupTimeout);
   bool asked = false;
   while (true) {
     int control = -1;
@@ -207,7 +207,7 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> JailFiles::Fork(
 }
 
 absl::Status JailFiles::AwaitFrozen(CancelToken& cancel) {
-  const Instant deadline = After(Now(), kFreezeTimeout);
+  const MonotonicTime deadline = After(Now(), kFreezeTimeout);
   while (true) {
     {
       absl::MutexLock lock(&jail_.mutex());

@@ -14,7 +14,7 @@
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/base/poll_until.h"
 #include "server/base/strings.h"
 #include "server/job/job_builder.h"
@@ -78,12 +78,12 @@ absl::StatusOr<JobResult> JailKernels::RunCell(const Job& job,
                                                CancelToken& cancel,
                                                RunListener* listener) {
   if (!SpecOf(job).language->kernel) return RunProgram(job, cancel, listener);
-  const Instant began = Now();
+  const MonotonicTime began = Now();
   std::string state_lost;
   absl::StatusOr<Kernel*> ready = Ready(job, cancel, listener, state_lost);
   if (!ready.ok()) return ready.status();
   Kernel& kernel = **ready;
-  const Instant started = Now();
+  const MonotonicTime started = Now();
   absl::StatusOr<JobResult> result =
       RunCellIn(*this, kernel, job, cancel, listener);
   // The kernel is still busy, so that no other jail, with its libraries, comes.
@@ -172,7 +172,7 @@ absl::Status JailKernels::StartKernel(const Job& job, CancelToken& cancel,
       !prepared.ok()) {
     return prepared;
   }
-  const Instant deadline = After(Now(), kSetupTimeout);
+  const MonotonicTime deadline = After(Now(), kSetupTimeout);
   kernel.timings.kind = sandbox::kExecKind;
   kernel.commands = spec.language->kernel->commands;
   const Job start = MakeKernelJob(spec, job.code);
@@ -185,7 +185,7 @@ absl::Status JailKernels::StartKernel(const Job& job, CancelToken& cancel,
 }
 
 absl::Status JailKernels::Spawn(const sandbox::ProcessSpec& spec,
-                                CancelToken& cancel, int64_t deadline,
+                                CancelToken& cancel, MonotonicTime deadline,
                                 Kernel& kernel) {
   int control = -1;
   {
@@ -238,7 +238,7 @@ absl::Status JailKernels::Spawn(const sandbox::ProcessSpec& spec,
 }
 
 absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
-                                     int64_t deadline) {
+                                     MonotonicTime deadline) {
   char text[1024];
   while (true) {
     if (cancel.reason().has_value()) {

@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "sandbox/files/file_agent_client.h"
 #include "server/base/cancel_token.h"
+#include "server/base/clock.h"
 #include "server/job/job.h"
 #include "server/job/language_gate.h"
 #include "server/job/session_spec.h"
@@ -80,12 +81,12 @@ class JailKernels final : public KernelKeeper {
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Asks for a process with the kernel's number and waits for its start.
   absl::Status Spawn(const sandbox::ProcessSpec& spec, CancelToken& cancel,
-                     int64_t deadline, Kernel& kernel)
+                     MonotonicTime deadline, Kernel& kernel)
       ABSL_LOCKS_EXCLUDED(jail_.forking(), jail_.mutex());
   // Waits until the kernel that init started says that it is ready. Its start
   // doesn't count as a cell's time.
   static absl::Status AwaitReady(Kernel& kernel, CancelToken& cancel,
-                                 int64_t deadline);
+                                 MonotonicTime deadline);
   // Does one run of a language that has no kernel: its program, in this jail.
   absl::StatusOr<JobResult> RunProgram(const Job& job, CancelToken& cancel,
                                        RunListener* listener)

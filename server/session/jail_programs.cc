@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "server/base/monotonic.h"
+#include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/session/cell_run.h"
 #include "server/session/file_status.h"
@@ -64,12 +64,12 @@ absl::Status Stage(const std::vector<Job::File>& program,
 absl::StatusOr<JobResult> JailKernels::RunProgram(const Job& job,
                                                   CancelToken& cancel,
                                                   RunListener* listener) {
-  const Instant began = Now();
+  const MonotonicTime began = Now();
   absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files =
       files_.Agent(cancel);
   if (!files.ok()) return files.status();
   Kernel& program = BeginProgram(ContextOf(job.target));
-  const Instant acquired = Now();
+  const MonotonicTime acquired = Now();
   // The directory isn't in /workspace, since a file there may have its name.
   const std::string directory =
       absl::StrCat("/tmp/.sandglass-", program.process);
@@ -107,7 +107,7 @@ Kernel& JailKernels::BeginProgram(const std::string& context) {
 absl::StatusOr<JobResult> JailKernels::RunStaged(
     const Job& job, const std::string& directory, sandbox::FileAgent& files,
     Kernel& program, CancelToken& cancel, RunListener* listener) {
-  const Instant began = Now();
+  const MonotonicTime began = Now();
   const std::vector<Job::File> staged = ProgramFiles(job);
   if (absl::Status status =
           Stage(staged, directory, files, {.cancel_fd = cancel.fd()});
@@ -135,7 +135,7 @@ absl::StatusOr<JobResult> JailKernels::RunStaged(
     absl::MutexLock lock(&jail_.mutex());
     places_[ContextOf(job.target)].started = true;
   }
-  const Instant started = Now();
+  const MonotonicTime started = Now();
   absl::StatusOr<JobResult> result =
       RunCellIn(*this, program, job, cancel, listener);
   if (result.ok()) result->timings.stage_in = Between(began, started);

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/clocks.h"
+#include "server/base/clock.h"
 #include "server/base/errors.h"
 #include "server/base/limits_proto.h"
-#include "server/base/monotonic.h"
 #include "server/base/proto_time.h"
 #include "server/base/random_id.h"
 #include "server/base/strings.h"
@@ -182,7 +182,7 @@ absl::StatusOr<JobResult> Session::Run(const Job& job, CancelToken& cancel,
   if (absl::Status thawed = Thaw(); !thawed.ok()) return thawed;
   absl::StatusOr<JobResult> result = host_->RunCell(job, cancel, listener);
   // Whoever has the answer may rely on the files.
-  const Instant began = Now();
+  const MonotonicTime began = Now();
   const absl::Status saved = Save();
   if (!result.ok()) return result;
   result->cell->files_not_saved = std::string(saved.message());

@@ -58,7 +58,7 @@ TEST(EventLoop, CallsInTheOrderOfTime) {
   EventLoop loop;
   ASSERT_TRUE(loop.Start().ok());
   loop.Post([&] {
-    const Instant now = Now();
+    const MonotonicTime now = Now();
     loop.CallAt(After(now, absl::Milliseconds(40)), [&] {
       order += 'c';
       last.Notify();

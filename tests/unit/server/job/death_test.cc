@@ -7,9 +7,11 @@ namespace {
 
 using Step = Death::Step;
 
-constexpr Instant kKilled = 1'000'000'000'000;
+constexpr MonotonicTime kKilled = FromNanos(1'000'000'000'000);
 
-Instant At(absl::Duration since_kill) { return After(kKilled, since_kill); }
+MonotonicTime At(absl::Duration since_kill) {
+  return After(kKilled, since_kill);
+}
 
 TEST(Death, TurnsToStrongerWays) {
   Death death(kKilled, kProgramDeath);

@@ -1,5 +1,7 @@
 #include "server/job/limit_watch.h"
 
+#include <chrono>
+
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
@@ -8,10 +10,13 @@ namespace {
 
 using policy::KillReason;
 
-constexpr Instant kStart = 1'000'000'000'000;
+constexpr MonotonicTime kStart = FromNanos(1'000'000'000'000);
+constexpr std::chrono::nanoseconds kMoment(1);
 constexpr std::optional<KillReason> kNobody = std::nullopt;
 
-Instant At(absl::Duration since_start) { return After(kStart, since_start); }
+MonotonicTime At(absl::Duration since_start) {
+  return After(kStart, since_start);
+}
 
 // Shows what it is told to, and counts how often it is read.
 class FakeMeter : public RunMeter {
@@ -64,7 +69,7 @@ TEST(LimitWatch, ReadsProcessorTimeWhenItMayBeUsedUp) {
   FakeMeter meter;
   // Two processors need five seconds.
   EXPECT_EQ(watch.next(), At(absl::Seconds(5)));
-  EXPECT_FALSE(watch.Look(watch.next() - 1, meter, kNobody, 0));
+  EXPECT_FALSE(watch.Look(watch.next() - kMoment, meter, kNobody, 0));
   EXPECT_EQ(meter.cpu_reads, 0);
   meter.cpu = absl::Seconds(4);
   EXPECT_FALSE(watch.Look(watch.next(), meter, kNobody, 0));
@@ -94,9 +99,9 @@ TEST(LimitWatch, OfSeveralReasonsTheFirstInOrderCounts) {
   FakeMeter meter;
   meter.cpu = limits.cpu_time;
   meter.uncharged.netlink_bytes = policy::kMaxNetlinkBytes + 1;
-  const Instant late = At(limits.wall_time);
+  const MonotonicTime late = At(limits.wall_time);
   const uint64_t much = limits.output_total_bytes + 1;
-  const auto reason = [&](Instant now, std::optional<KillReason> asked,
+  const auto reason = [&](MonotonicTime now, std::optional<KillReason> asked,
                           uint64_t written) {
     LimitWatch watch(limits);
     watch.Begin(kStart);
@@ -111,7 +116,7 @@ TEST(LimitWatch, OfSeveralReasonsTheFirstInOrderCounts) {
   EXPECT_EQ(reason(late, kNobody, 0), KillReason::kWallTime);
   // Processor time is read only when nothing else was found.
   EXPECT_EQ(meter.cpu_reads, 0);
-  EXPECT_EQ(reason(late - 1, kNobody, 0), KillReason::kCpuTime);
+  EXPECT_EQ(reason(late - kMoment, kNobody, 0), KillReason::kCpuTime);
   EXPECT_EQ(meter.cpu_reads, 1);
 }
 
@@ -122,7 +127,7 @@ TEST(LimitWatch, SamplesNowAndThenAndKeepsThePeaks) {
   EXPECT_EQ(watch.next(), kNever);
   watch.Begin(kStart);
   EXPECT_EQ(watch.next(), At(kSampleInterval));
-  EXPECT_FALSE(watch.Look(watch.next() - 1, meter, kNobody, 0));
+  EXPECT_FALSE(watch.Look(watch.next() - kMoment, meter, kNobody, 0));
   EXPECT_EQ(meter.samples, 0);
   meter.memory = {.anonymous_bytes = 100, .shared_bytes = 1};
   meter.processes = 3;
@@ -219,7 +224,7 @@ TEST(LimitWatch, AReasonBeforeTheKillStays) {
 TEST(LimitWatch, AKillMayComeBeforeTheStart) {
   const policy::Limits limits = SomeLimits();
   LimitWatch watch(limits);
-  watch.RecordKill(kStart - 5, KillReason::kSessionEnded);
+  watch.RecordKill(kStart - 5 * kMoment, KillReason::kSessionEnded);
   watch.Begin(kStart);
   EXPECT_EQ(watch.kill()->reason, KillReason::kSessionEnded);
   EXPECT_EQ(watch.kill()->after, absl::ZeroDuration());
@@ -232,7 +237,7 @@ TEST(LimitWatch, AfterTheEndOnlyOutputCounts) {
   meter.cpu = limits.cpu_time;
   watch.End(At(absl::Seconds(3)));
   EXPECT_EQ(watch.next(), kNever);
-  const Instant late = At(absl::Seconds(100));
+  const MonotonicTime late = At(absl::Seconds(100));
   EXPECT_EQ(watch.RunTime(late), absl::Seconds(3));
   EXPECT_FALSE(
       watch.Look(late, meter, kNobody, limits.output_total_bytes).has_value());

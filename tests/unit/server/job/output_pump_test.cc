@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -63,7 +64,7 @@ class OutputPumpTest : public ::testing::Test {
   // A pump for a program that began an hour ago.
   OutputPump Begun() {
     OutputPump pump(out_, err_, job_, &listener_);
-    pump.Begin(Now() - absl::ToInt64Nanoseconds(absl::Hours(1)));
+    pump.Begin(Now() - std::chrono::hours(1));
     return pump;
   }
 
@@ -181,12 +182,12 @@ TEST_F(OutputPumpTest, TakesTheNoteOutOfStdout) {
   EXPECT_EQ(listener_.out, "hello");
   EXPECT_EQ(listener_.err, "@end:3\n");
   EXPECT_FALSE(pump.noted_exit_code().has_value());
-  const Instant before = Now();
+  const MonotonicTime before = Now();
   Write(program_out_, "d:7\n, and more");
   pump.ReadWaiting();
   ASSERT_TRUE(pump.noted_exit_code().has_value());
   EXPECT_EQ(*pump.noted_exit_code(), 7);
-  const Instant noted = pump.noted_at();
+  const MonotonicTime noted = pump.noted_at();
   EXPECT_GE(noted, before);
   EXPECT_LE(noted, Now());
   EXPECT_EQ(listener_.out, "hello, and more");
