@@ -70,9 +70,8 @@ absl::Status Admission::Enqueue(std::shared_ptr<QueuedRun> run) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return ShuttingDown();
   if (absl::Status room = Room(caller, bytes); !room.ok()) return room;
-  queue_.Add(
-      {std::move(run), caller, memory, bytes,
-       Monotonic::now() + absl::ToChronoNanoseconds(options_.queue_timeout)});
+  queue_.Add({std::move(run), caller, memory, bytes,
+              Now() + absl::ToChronoNanoseconds(options_.queue_timeout)});
   return absl::OkStatus();
 }
 
@@ -103,7 +102,7 @@ std::vector<std::shared_ptr<QueuedRun>> Admission::PopOverdue() {
   while (overdue.empty()) {
     mutex_.Await(absl::Condition(this, &Admission::WaitingOrStopped));
     if (stopped_) break;
-    overdue = queue_.PopOverdue(Monotonic::now());
+    overdue = queue_.PopOverdue(Now());
     const std::optional<MonotonicTime> next = queue_.next_overdue();
     if (!overdue.empty() || !next.has_value()) continue;
     look_again_ = false;

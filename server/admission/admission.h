@@ -71,7 +71,7 @@ class Admission {
         : admission_(admission), held_(std::move(held)) {}
     Admission* admission_;
     RunQueue::Held held_;
-    MonotonicTime since_ = Monotonic::now();
+    MonotonicTime since_ = Now();
   };
   struct Admitted {
     std::shared_ptr<QueuedRun> run;

@@ -132,7 +132,7 @@ absl::Status AuditLog::CheckDirectory() const {
 
 absl::Status AuditLog::Check() {
   if (absl::Status status = CheckDirectory(); !status.ok()) return status;
-  looked_ = Monotonic::now();
+  looked_ = Now();
   if (file_ == nullptr) return absl::OkStatus();
   const std::string name = policy::AuditFileName(file_seq_);
   struct stat ours = {};
@@ -177,7 +177,7 @@ absl::Status AuditLog::Ready(std::chrono::milliseconds at_most_ago) {
   absl::MutexLock lock(&mutex_);
   if (!failure_.ok()) {
     TryAgain();
-  } else if (Monotonic::now() - looked_ < at_most_ago) {
+  } else if (Now() - looked_ < at_most_ago) {
     return absl::OkStatus();
   } else if (absl::Status status = Check(); !status.ok()) {
     return Fail(std::move(status));
@@ -203,7 +203,7 @@ absl::Duration AuditLog::SyncTime() const {
 int AuditLog::SyncData(const os::Fd& file) {
   {
     absl::MutexLock lock(&state_mutex_);
-    sync_began_ = Monotonic::now();
+    sync_began_ = Now();
   }
   const int result = ::fdatasync(file.get());
   const int error = errno;
@@ -293,7 +293,7 @@ absl::Status AuditLog::Fail(absl::Status why) {
     Log(LogLevel::kError, "audit_unwritable",
         {{"dir", path_}, {"error", std::string(why.message())}});
     failure_ = why;
-    next_try_ = Monotonic::now() + kBetweenTries;
+    next_try_ = Now() + kBetweenTries;
   }
   UpdateState();
   return why;
@@ -301,11 +301,11 @@ absl::Status AuditLog::Fail(absl::Status why) {
 
 void AuditLog::TryAgain() {
   // Resume() lets go of the lock while the disk is busy.
-  if (resuming_ || Monotonic::now() < next_try_) return;
+  if (resuming_ || Now() < next_try_) return;
   resuming_ = true;
   absl::Status resumed = Resume();
   resuming_ = false;
-  next_try_ = Monotonic::now() + kBetweenTries;
+  next_try_ = Now() + kBetweenTries;
   if (!resumed.ok()) {
     failure_ = std::move(resumed);
     UpdateState();

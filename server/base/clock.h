@@ -14,17 +14,16 @@ namespace sandglass::server {
 // (absl::Time) may jump and is only for logs and for times that people read.
 // A default-constructed time is the clock's zero, before everything that is
 // ever measured.
-using Monotonic = std::chrono::steady_clock;
-using MonotonicTime = Monotonic::time_point;
+using MonotonicTime = std::chrono::steady_clock::time_point;
 
 inline constexpr MonotonicTime kNever = MonotonicTime::max();
 
-inline MonotonicTime Now() { return Monotonic::now(); }
+inline MonotonicTime Now() { return std::chrono::steady_clock::now(); }
 
 // `nanoseconds` of CLOCK_MONOTONIC, as os::MonotonicNanos() and init give them.
 // steady_clock is that clock, too.
 constexpr MonotonicTime FromNanos(int64_t nanoseconds) {
-  static_assert(std::is_same_v<Monotonic::period, std::nano>);
+  static_assert(std::is_same_v<MonotonicTime::period, std::nano>);
   return MonotonicTime(std::chrono::nanoseconds(nanoseconds));
 }
 

@@ -166,10 +166,10 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
     return absl::InternalError(
         absl::StrCat("can't open ", Quoted(path, 256), ": ", ErrorText(errno)));
   }
-  const MonotonicTime end = Monotonic::now() + kOnlookersHold;
+  const MonotonicTime end = Now() + kOnlookersHold;
   int locked = 0;
   while ((locked = ::flock(file.get(), LOCK_EX | LOCK_NB)) != 0 &&
-         errno == EWOULDBLOCK && Monotonic::now() < end) {
+         errno == EWOULDBLOCK && Now() < end) {
     absl::SleepFor(absl::Milliseconds(10));
   }
   if (locked != 0) {

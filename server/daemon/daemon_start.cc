@@ -216,7 +216,7 @@ void RunningDaemon::MakeRunService() {
            .languages = &*languages_,
            .admission = &dispatcher_->admission(),
            .host = parts_.host,
-           .started = Monotonic::now(),
+           .started = Now(),
            .daemon = this,
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
            .images = parts_.image_records};

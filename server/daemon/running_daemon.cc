@@ -85,8 +85,7 @@ void RunningDaemon::HandleClockSet() {
 }
 
 bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {
-  const MonotonicTime end =
-      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(timeout);
   while (!dispatcher_->idle() || !execs_->idle()) {
     if (parts_.supervisor != nullptr) parts_.supervisor->Beat();
     if (Until(end) <= absl::ZeroDuration()) return false;
@@ -163,8 +162,7 @@ int RunningDaemon::Drain() {
 // supervisor starts a new daemon.
 int RunningDaemon::EndWithoutHelper() {
   StopAccepting();
-  const MonotonicTime end =
-      Monotonic::now() + absl::ToChronoNanoseconds(kDeadHelperWait);
+  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(kDeadHelperWait);
   while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
     absl::SleepFor(kPollInterval);
   }

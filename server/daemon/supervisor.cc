@@ -57,7 +57,7 @@ class Supervisor {
     for (bool first = true;; first = false) {
       HandlePending();
       if (stopping_) return 0;
-      const MonotonicTime started = Monotonic::now();
+      const MonotonicTime started = Now();
       (*heartbeat)->Rest();
       const pid_t child = Start([&] { return daemon(**heartbeat); });
       if (child < 0) {
@@ -110,7 +110,7 @@ class Supervisor {
     uint64_t seen = 0;
     int still = 0;  // checks in a row without a beat
     const absl::Duration look_every = options_.patience / kLooks;
-    MonotonicTime next_look = Monotonic::now();
+    MonotonicTime next_look = Now();
     while (true) {
       // Waits for any child: as PID 1 of a container we get orphans, too.
       int status = 0;
@@ -120,7 +120,7 @@ class Supervisor {
                                  : kDiedOf + WTERMSIG(status);
       }
       if (Until(next_look) <= absl::ZeroDuration()) {
-        next_look = Monotonic::now() + absl::ToChronoNanoseconds(look_every);
+        next_look = Now() + absl::ToChronoNanoseconds(look_every);
         const uint64_t beats = heartbeat == nullptr ? 0 : heartbeat->beats();
         still = beats != seen ? 0 : still + 1;
         seen = beats;
@@ -174,14 +174,13 @@ class Supervisor {
   // A pending signal from a terminal would be taken for one that the next child
   // has got, too.
   void HandlePending() {
-    for (int signal = 0; (signal = WaitUntil(Monotonic::now())) > 0;) {
+    for (int signal = 0; (signal = WaitUntil(Now())) > 0;) {
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;
     }
   }
 
   void Pause(absl::Duration duration) {
-    const MonotonicTime end =
-        Monotonic::now() + absl::ToChronoNanoseconds(duration);
+    const MonotonicTime end = Now() + absl::ToChronoNanoseconds(duration);
     while (!stopping_ && Until(end) > absl::ZeroDuration()) {
       const int signal = WaitUntil(end);
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;

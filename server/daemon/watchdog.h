@@ -35,7 +35,7 @@ class Watchdog {
 
   // The longest time between two calls of Beat; infinite when none is needed.
   absl::Duration interval() const { return interval_; }
-  void Beat(MonotonicTime now = Monotonic::now());
+  void Beat(MonotonicTime now = Now());
 
  private:
   const absl::Duration interval_;

@@ -48,7 +48,7 @@ void AddEnv(const v1::ExecSpec& spec, Json& fields) {
 ExecRecord::ExecRecord(const AuditTrail& audit, const std::string& caller,
                        const Session& session, const v1::ExecSpec& spec,
                        const ExecPlan& plan)
-    : accepted_(Monotonic::now()) {
+    : accepted_(Now()) {
   if (plan.named) fields_["exec_id"] = plan.exec_id;
   fields_["caller"] = caller;
   if (!plan.trace_id.empty()) fields_["trace_id"] = plan.trace_id;

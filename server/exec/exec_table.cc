@@ -167,8 +167,7 @@ void ExecTable::KillAll() {
 void ExecTable::Shutdown(absl::Duration timeout) {
   accepting_ = false;
   KillAll();
-  const MonotonicTime end =
-      Monotonic::now() + absl::ToChronoNanoseconds(timeout);
+  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(timeout);
   while (running_ > 0 && Until(end) > absl::ZeroDuration()) {
     absl::SleepFor(kPollInterval);
   }

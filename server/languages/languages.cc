@@ -285,7 +285,7 @@ void LanguageProbe::AskVersions(bool of_host) {
 void LanguageProbe::CheckCanaries(Which which) {
   absl::MutexLock one(&checking_);
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
-  const MonotonicTime began = Monotonic::now();
+  const MonotonicTime began = Now();
   std::map<std::string, std::map<std::string, absl::Status>> canaries, before;
   {
     absl::MutexLock lock(&mutex_);
@@ -393,7 +393,7 @@ absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
   }
   const std::string name = PlaceOf(language);
   if (store_->Has(name)) return absl::OkStatus();
-  const MonotonicTime began = Monotonic::now();
+  const MonotonicTime began = Now();
   Log(LogLevel::kInfo, "preparing", {{"lang", KeyOf(language)}, {"as", name}});
   absl::StatusOr<PreparedStore::Draft> draft = store_->Begin(name, cancel_);
   if (absl::IsAlreadyExists(draft.status())) return absl::OkStatus();

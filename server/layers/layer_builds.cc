@@ -49,7 +49,7 @@ absl::StatusOr<std::shared_ptr<LayerBuilds::Running>> LayerBuilds::Join(
   }
   const auto failure = failures_.find(hex);
   if (failure != failures_.end()) {
-    if (Monotonic::now() < failure->second.until) return failure->second.status;
+    if (Now() < failure->second.until) return failure->second.status;
     failures_.erase(failure);
   }
   auto running = std::make_shared<Running>();
@@ -120,7 +120,7 @@ void LayerBuilds::Run(const LayerKey& key, const Build& build,
   absl::StatusOr<LayerStore::Pin> result = BuildOne(key, build, *running);
   const std::string hex = key.Hex();
   absl::MutexLock lock(&mutex_);
-  const MonotonicTime now = Monotonic::now();
+  const MonotonicTime now = Now();
   for (auto it = failures_.begin(); it != failures_.end();) {
     it = it->second.until < now ? failures_.erase(it) : std::next(it);
   }

@@ -42,7 +42,7 @@ LayerWatch::Ticket LayerWatch::Begin(
   if (!inotify_.valid() || !MakeRoom(directories.size())) return 0;
   Watched& watched = layers_[layer];
   watched.ticket = ++last_ticket_;
-  watched.begun = Monotonic::now();
+  watched.begun = Now();
   watched.asked = ++asked_;
   for (const std::string& directory : directories) {
     const int watch =

@@ -154,10 +154,9 @@ absl::StatusOr<v1::RemoveLayerResponse> LayerAdmin::Remove(
   if (!layer.ok()) return layer.status();
   parts_.pool->Forget(
       [&](const JailKey& key) { return key.layer.id == layer->id; });
-  const MonotonicTime until =
-      Monotonic::now() + absl::ToChronoNanoseconds(kRemoveWait);
+  const MonotonicTime until = Now() + absl::ToChronoNanoseconds(kRemoveWait);
   absl::Status removed = parts_.libraries->store().Remove(layer->id);
-  while (absl::IsFailedPrecondition(removed) && Monotonic::now() < until) {
+  while (absl::IsFailedPrecondition(removed) && Now() < until) {
     absl::SleepFor(kRemoveStep);
     removed = parts_.libraries->store().Remove(layer->id);
   }

@@ -127,7 +127,7 @@ absl::StatusOr<PolicySet> PolicyReload::Load() const {
 }
 
 void PolicyReload::Reload() {
-  const MonotonicTime began = Monotonic::now();
+  const MonotonicTime began = Now();
   absl::StatusOr<PolicySet> next = Load();
   absl::Status status = next.status();
   PolicyChanges changes;

@@ -73,7 +73,7 @@ void MetricsServer::Loop() {
   constexpr int kTickMs = 500;
   std::vector<pollfd> fds;
   while (true) {
-    const bool may_accept = Monotonic::now() >= accept_at_;
+    const bool may_accept = Now() >= accept_at_;
     fds.assign({{wake_.get(), POLLIN, 0},
                 {may_accept ? listener_.get() : -1, POLLIN, 0}});
     for (const Client& client : clients_) {
@@ -84,8 +84,7 @@ void MetricsServer::Loop() {
     ::poll(fds.data(), fds.size(),
            clients_.empty() && may_accept ? -1 : kTickMs);
     if (fds[0].revents != 0) return;
-    const MonotonicTime too_long =
-        Monotonic::now() - absl::ToChronoNanoseconds(kPatience);
+    const MonotonicTime too_long = Now() - absl::ToChronoNanoseconds(kPatience);
     std::list<Client> moved;  // those that have just moved a byte
     auto client = clients_.begin();
     for (size_t at = 2; at < fds.size(); ++at) {
@@ -109,7 +108,7 @@ void MetricsServer::Accept() {
     if (!connection.valid()) {
       if (errno == ECONNABORTED || errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        accept_at_ = Monotonic::now() + absl::ToChronoNanoseconds(kBackOff);
+        accept_at_ = Now() + absl::ToChronoNanoseconds(kBackOff);
       }
       return;
     }
@@ -118,7 +117,7 @@ void MetricsServer::Accept() {
     if (clients_.size() >= kMaxClients) clients_.pop_front();
     Client& client = clients_.emplace_back();
     client.fd = std::move(connection);
-    client.since = Monotonic::now();
+    client.since = Now();
   }
 }
 

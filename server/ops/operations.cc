@@ -16,10 +16,9 @@ FillFunction Operations::Recording(FillFunction fill) {
   return [this, fill = std::move(fill)](const JailKey& key,
                                         sandbox::FillFor fill_for)
              -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
-    const MonotonicTime began = Monotonic::now();
+    const MonotonicTime began = Now();
     auto jail = fill(key, fill_for);
-    const absl::Status judged =
-        patience_.Judge(key.kind, jail.status(), Monotonic::now());
+    const absl::Status judged = patience_.Judge(key.kind, jail.status(), Now());
     if (sandbox::IsZygoteStarting(judged)) return judged;
     metrics_.RecordFill(key, Since(began), judged.ok());
     if (!judged.ok()) return judged;

@@ -146,7 +146,7 @@ void ReadinessWatch::WatchPoolAndDisk() {
 void ReadinessWatch::WatchAudit() {
   absl::MutexLock lock(&mutex_);
   do {
-    audit_asked_ = Monotonic::now();
+    audit_asked_ = Now();
     mutex_.Unlock();
     const absl::Status health = parts_.audit->Healthy();
     mutex_.Lock();

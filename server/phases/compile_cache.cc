@@ -164,7 +164,7 @@ bool CompileCache::Flush(absl::Duration timeout) {
 }
 
 void CompileCache::WriterLoop() {
-  MonotonicTime last_upkeep = Monotonic::now();
+  MonotonicTime last_upkeep = Now();
   for (;;) {
     std::optional<Waiting> next;
     bool stopping = false;
@@ -190,7 +190,7 @@ void CompileCache::WriterLoop() {
     if (Since(last_upkeep) >= options_.upkeep_interval && UpkeepDue()) {
       Upkeep();
       Evict();
-      last_upkeep = Monotonic::now();
+      last_upkeep = Now();
     }
   }
   // The next daemon needs to know what was used last.

@@ -244,7 +244,7 @@ absl::StatusOr<Inspected> LookApart(JobRunner& runner, const Job& job,
                             "the compiler alone can do that, and a cell has "
                             "none"));
   }
-  const MonotonicTime began = Monotonic::now();
+  const MonotonicTime began = Now();
   Job look = MakeLookJob(job);
   if (absl::Status enough = ApplyDeadline(deadline, look.limits);
       !enough.ok()) {
@@ -349,7 +349,7 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
     }
   }
   std::shared_ptr<JobResult> compile;
-  const MonotonicTime began = Monotonic::now();
+  const MonotonicTime began = Now();
   if (job.compile) {
     absl::StatusOr<CompileEnd> end =
         CompileOrFind(runner, job, deadline, cancel, cache);

@@ -50,7 +50,7 @@ JailPool::JailPool(PoolOptions options, FillFunction fill,
   for (const JailKey& key : options_.always) {
     entries_.try_emplace(key, options_, key, next_serial_++, /*always=*/true);
   }
-  Retarget(Monotonic::now());
+  Retarget(Now());
 }
 
 JailPool::~JailPool() { Stop(); }
@@ -63,7 +63,7 @@ void JailPool::Start() {
     absl::MutexLock lock(&mutex_);
     wanted =
         entries_.size() * uint64_t{std::min(options_.floor, options_.ceiling)};
-    for (const uint32_t target : Targets(Monotonic::now())) kept += target;
+    for (const uint32_t target : Targets(Now())) kept += target;
   }
   if (kept < wanted) {
     Log(LogLevel::kWarning, "pool_below_floor",
@@ -123,7 +123,7 @@ std::unique_ptr<Jail> JailPool::Acquire(const JailKey& key) {
 std::unique_ptr<Jail> JailPool::HandOutNewest(const JailKey& key, bool first) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return nullptr;
-  const MonotonicTime now = Monotonic::now();
+  const MonotonicTime now = Now();
   Entry& entry = Learn(key);
   const uint32_t target = entry.target;
   if (first) {
@@ -170,14 +170,14 @@ std::unique_ptr<Jail> JailPool::AcquireForTrial(const JailKey& key) {
     }
     jail = PopNewest(it->second);
     it->second.was_full = false;  // no run took this jail
-    WakeIfWanted(Monotonic::now());
+    WakeIfWanted(Now());
   }
   // If the jail has died, only the trial loses by it.
   return healthy_(*jail) ? std::move(jail) : nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
-  const MonotonicTime began = Monotonic::now();
+  const MonotonicTime began = Now();
   {
     absl::MutexLock lock(&mutex_);
     if (callers_filling_++ == 0) held_since_ = began;
@@ -187,7 +187,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
   FillChange news = FillChange::kNone;
   {
     absl::MutexLock lock(&mutex_);
-    const MonotonicTime now = Monotonic::now();
+    const MonotonicTime now = Now();
     --callers_filling_;
     if (const auto it = entries_.find(key); it != entries_.end()) {
       news = RecordFill(it->second, jail.status(), began, now);
@@ -200,7 +200,7 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
 
 std::vector<JailPool::KeyState> JailPool::State() const {
   absl::MutexLock lock(&mutex_);
-  const std::vector<uint32_t> targets = Targets(Monotonic::now());
+  const std::vector<uint32_t> targets = Targets(Now());
   std::vector<KeyState> states;
   states.reserve(entries_.size());
   for (const auto& [key, entry] : entries_) {
@@ -405,7 +405,7 @@ void JailPool::FillerLoop() {
 std::optional<JailPool::Work> JailPool::NextWork() {
   absl::MutexLock lock(&mutex_);
   while (!stopped_) {
-    const MonotonicTime now = Monotonic::now();
+    const MonotonicTime now = Now();
     Review(now);
     Work work;
     if (!condemned_.empty()) {
@@ -450,14 +450,14 @@ void JailPool::Drop(Work work) {
 }
 
 void JailPool::FillOne(const Work& work) {
-  const MonotonicTime began = Monotonic::now();
+  const MonotonicTime began = Now();
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       MakeJail(work.key, work.fill_for);
   const absl::Status status = jail.status();
   FillChange news = FillChange::kNone;
   {
     absl::MutexLock lock(&mutex_);
-    const MonotonicTime now = Monotonic::now();
+    const MonotonicTime now = Now();
     if (work.slow) {
       filling_slow_ = false;
       busy_since_ = now;

@@ -38,7 +38,7 @@ void JailPool::Keep(const JailKey& key) {
       entries_.try_emplace(key, options_, key, next_serial_, /*always=*/true);
   if (added) ++next_serial_;
   it->second.always = true;
-  const MonotonicTime now = Monotonic::now();
+  const MonotonicTime now = Now();
   Retarget(now);
   WakeIfWanted(now);
 }
@@ -64,7 +64,7 @@ void JailPool::Renew(const std::vector<JailKey>& always,
     it->second.always = true;
   }
   once_used_ = std::move(once_used);
-  Retarget(Monotonic::now());
+  Retarget(Now());
   wake_.SignalAll();
 }
 
@@ -78,7 +78,7 @@ void JailPool::Forget(const std::function<bool(const JailKey&)>& unwanted) {
     Condemn(it->second, 0, it->second.idle.size());
     it = entries_.erase(it);
   }
-  Retarget(Monotonic::now());
+  Retarget(Now());
   wake_.SignalAll();
 }
 

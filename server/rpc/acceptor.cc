@@ -166,7 +166,7 @@ void Acceptor::Listen(uint32_t events) {
 
 void Acceptor::Loop() {
   while (true) {
-    const bool may_listen = Monotonic::now() >= resume_at_;
+    const bool may_listen = Now() >= resume_at_;
     if (may_listen != listening_) Listen(may_listen ? uint32_t{EPOLLIN} : 0u);
 
     epoll_event events[64];
@@ -187,7 +187,7 @@ void Acceptor::Loop() {
     // that has just ended, to which events of this turn refer.
     if (accept) AcceptSome();
     SweepNumbers();
-    if (Monotonic::now() >= sweep_at_) Sweep();
+    if (Now() >= sweep_at_) Sweep();
   }
 }
 
@@ -196,7 +196,7 @@ void Acceptor::SweepNumbers() {
 }
 
 void Acceptor::Sweep() {
-  const MonotonicTime now = Monotonic::now();
+  const MonotonicTime now = Now();
   sweep_at_ = now + absl::ToChronoNanoseconds(kSweepInterval);
   std::vector<int> over;
   for (const auto& [fd, watched] : watched_) {
@@ -336,9 +336,9 @@ void Acceptor::Close(int watched) {
 }
 
 void Acceptor::BackOff(int error) {
-  resume_at_ = Monotonic::now() + absl::ToChronoNanoseconds(kBackOff);
-  if (Monotonic::now() < quiet_until_) return;
-  quiet_until_ = Monotonic::now() + absl::ToChronoNanoseconds(kLogInterval);
+  resume_at_ = Now() + absl::ToChronoNanoseconds(kBackOff);
+  if (Now() < quiet_until_) return;
+  quiet_until_ = Now() + absl::ToChronoNanoseconds(kLogInterval);
   Log(LogLevel::kWarning, "accept_failed", {{"error", ErrorText(error)}});
 }
 

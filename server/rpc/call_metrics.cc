@@ -31,7 +31,7 @@ class CallMeter final : public grpc::experimental::Interceptor {
  private:
   Metrics& metrics_;
   const char* const method_;  // lives as long as the call
-  const MonotonicTime began_ = Monotonic::now();
+  const MonotonicTime began_ = Now();
 };
 
 class CallMeterFactory final

@@ -344,7 +344,7 @@ ssize_t ConnectionTap::Send(Sender call, int fd, const msghdr* message,
   const int error = errno;
   {
     absl::MutexLock lock(&mutex_);
-    now_ = Monotonic::now();
+    now_ = Now();
     sent_bytes_ += static_cast<uint64_t>(sent);
     ForParts(*message, static_cast<size_t>(sent),
              [this](const uint8_t* data, size_t size) {

@@ -174,7 +174,7 @@ class ConnectionTap {
   RequestRoom& room_;
   const std::string caller_;
   const uint32_t max_message_bytes_;
-  const MonotonicTime began_ = Monotonic::now();
+  const MonotonicTime began_ = Now();
 
   mutable absl::Mutex mutex_;
   Http2Frames incoming_ ABSL_GUARDED_BY(mutex_);

@@ -59,7 +59,7 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
   message->msg_controllen = behind.msg_controllen;
   if (got <= 0) return got;
   ++turn_;
-  now_ = Monotonic::now();
+  now_ = Now();
   received_bytes_ += static_cast<uint64_t>(got);
   tail_ = 0;
   type_ = nullptr;

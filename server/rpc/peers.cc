@@ -28,14 +28,14 @@ void PeerTable::MarkClosed(int fd, absl::Duration grace) {
   const auto it = entries_.find(fd);
   if (it == entries_.end() || it->second.closed) return;
   it->second.closed = true;
-  closed_.emplace(Monotonic::now() + absl::ToChronoNanoseconds(grace), fd);
+  closed_.emplace(Now() + absl::ToChronoNanoseconds(grace), fd);
   if (it->second.tap == nullptr) return;
   SetTap(fd, nullptr);
   it->second.tap->Close();
 }
 
 std::vector<std::string> PeerTable::Sweep() {
-  const MonotonicTime now = Monotonic::now();
+  const MonotonicTime now = Now();
   std::vector<std::string> callers;
   absl::MutexLock lock(&mutex_);
   while (!closed_.empty() && closed_.begin()->first <= now) {

@@ -68,7 +68,7 @@ std::optional<MonotonicTime> DeadlineOf(
   using Wall = std::chrono::system_clock;
   const Wall::time_point deadline = context.deadline();
   if (deadline == Wall::time_point::max()) return std::nullopt;
-  return Monotonic::now() + (deadline - Wall::now());
+  return Now() + (deadline - Wall::now());
 }
 
 }  // namespace sandglass::server

@@ -81,7 +81,7 @@ class ApprovalTable {
   using Clock = std::function<MonotonicTime()>;
   // `recorder` outlives the table. Null: nothing is put on record.
   ApprovalTable(ApprovalOptions options, ApprovalRecorder* recorder,
-                Clock clock = &Monotonic::now);
+                Clock clock = &Now);
 
   // Notes that a run waits. If the same run waits already, it has the same
   // approval. RESOURCE_EXHAUSTED when too many wait.

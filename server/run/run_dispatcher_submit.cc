@@ -118,7 +118,7 @@ absl::Status RunDispatcher::Accept(Submission& submission) {
   origin.labels = {request.labels().begin(), request.labels().end()};
   origin.request_bytes = request.ByteSizeLong();
   origin.create_time = os::WallNow();
-  origin.accepted = Monotonic::now();
+  origin.accepted = Now();
   if (!origin.request_id.empty()) origin.fingerprint = Fingerprint(request);
   return absl::OkStatus();
 }

@@ -99,7 +99,7 @@ std::optional<RunEnd> RunRegistry::Finish(const Run& run, const RunEnd& end) {
     entry.summary.set_outcome(end.response->outcome());
   }
   entry.fingerprint = run.origin().fingerprint;
-  entry.finished = Monotonic::now();
+  entry.finished = Now();
   entry.bytes = kEntryBytes + entry.summary.ByteSizeLong();
   const Key key(run.origin().caller.name, run.origin().request_id);
   // Another run may have taken over the request_id since this one was

@@ -32,7 +32,7 @@ constexpr absl::Duration kTouchInterval = absl::Seconds(1);
 
 MonotonicTime Ago(absl::Duration time) {
   constexpr absl::Duration kMax = absl::Hours(24 * 365);
-  return Monotonic::now() - absl::ToChronoNanoseconds(std::min(time, kMax));
+  return Now() - absl::ToChronoNanoseconds(std::min(time, kMax));
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ bool Session::InUse() const {
 }
 
 MonotonicTime Session::Expires() const {
-  const MonotonicTime used = InUse() ? Monotonic::now() : used_;
+  const MonotonicTime used = InUse() ? Now() : used_;
   const MonotonicTime by_age = created_ + absl::ToChronoNanoseconds(max_age_);
   return std::min(by_age, used + absl::ToChronoNanoseconds(idle_timeout_));
 }
@@ -143,7 +143,7 @@ bool Session::HasLabels(
 }
 
 void Session::TouchLocked() {
-  used_ = Monotonic::now();
+  used_ = Now();
   last_used_time_ = os::WallNow();
   if (copy_ == nullptr || Since(touched_) < kTouchInterval) return;
   touched_ = used_;

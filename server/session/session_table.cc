@@ -65,8 +65,7 @@ void SessionTable::Stop() {
     if (std::exchange(stopped_, true)) return;
   }
   if (sweeper_.joinable()) sweeper_.join();
-  const MonotonicTime until =
-      Monotonic::now() + absl::ToChronoNanoseconds(kSuspendTime);
+  const MonotonicTime until = Now() + absl::ToChronoNanoseconds(kSuspendTime);
   for (const auto& session : All()) {
     if (session->copy() != nullptr) {
       Suspend(session, until);
@@ -92,7 +91,7 @@ void SessionTable::BringBack() {
     ended_.push_back({end.session_id(),
                       end.caller(),
                       {end.reason(), end.message()},
-                      Monotonic::now() - absl::ToChronoNanoseconds(past)});
+                      Now() - absl::ToChronoNanoseconds(past)});
   }
   for (SessionStore::Found& found : store_->LoadSessions()) {
     FormerSession former = FromRecord(found.record, *policy_.Get(), options_,
@@ -432,8 +431,7 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
   sessions_.erase(by_id->second);
   by_id_.erase(by_id);
   shares_.Release(session.caller().name);
-  ended_.push_back(
-      {session.id(), session.caller().name, over, Monotonic::now()});
+  ended_.push_back({session.id(), session.caller().name, over, Now()});
   while (ended_.size() > kMaxRemembered ||
          (!ended_.empty() && Since(ended_.front().ended) > options_.remember)) {
     ended_.pop_front();

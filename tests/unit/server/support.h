@@ -226,7 +226,7 @@ inline std::shared_ptr<Run> MakeRun(const Caller& caller,
                    .fingerprint = fingerprint,
                    .request_bytes = request_bytes,
                    .create_time = absl::Now(),
-                   .accepted = Monotonic::now()};
+                   .accepted = Now()};
   Job job;
   job.limits.memory_bytes = memory_bytes;
   return std::make_shared<Run>(std::move(origin), std::move(job));

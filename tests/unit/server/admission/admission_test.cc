@@ -161,7 +161,7 @@ TEST(Admission, OverdueRunsComeOutOfTheQueue) {
   Admission admission(options);
   const auto run = MakeRun(User(1));
   ASSERT_TRUE(admission.Enqueue(run).ok());
-  const MonotonicTime start = Monotonic::now();
+  const MonotonicTime start = Now();
   const auto overdue = admission.PopOverdue();
   EXPECT_GE(Since(start), absl::Milliseconds(25));
   ASSERT_EQ(overdue.size(), 1u);

@@ -59,7 +59,7 @@ class WatchdogTest : public ::testing::Test {
     watchdog_.Beat(start_ + std::chrono::seconds(seconds));
   }
 
-  const MonotonicTime start_ = Monotonic::now();
+  const MonotonicTime start_ = Now();
   std::vector<Watchdog::Done> asked_;
   int said_ = 0;
   Watchdog watchdog_{absl::Seconds(40),

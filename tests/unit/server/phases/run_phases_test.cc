@@ -182,7 +182,7 @@ TEST_F(Phases, WhatCannotBeStartedIsAFailureOfTheCompiler) {
 
 TEST_F(Phases, TheCallsDeadlineHoldsForBoth) {
   Job job = CompiledJob();
-  const auto result = Run(job, Monotonic::now() + std::chrono::seconds(2));
+  const auto result = Run(job, Now() + std::chrono::seconds(2));
   ASSERT_TRUE(result.ok());
   for (const Job& ran : ran_) {
     EXPECT_LE(ran.limits.wall_time, absl::Milliseconds(1800));
@@ -190,7 +190,7 @@ TEST_F(Phases, TheCallsDeadlineHoldsForBoth) {
   }
   Job late = CompiledJob();
   EXPECT_TRUE(absl::IsDeadlineExceeded(
-      Run(late, Monotonic::now() + std::chrono::milliseconds(50)).status()));
+      Run(late, Now() + std::chrono::milliseconds(50)).status()));
 }
 
 // With a cache, and a toolchain made of files that a test may change.
@@ -447,12 +447,12 @@ TEST_F(CachedPhases, AHitNeedsNoTimeForACompiler) {
   Job first = KeptJob();
   ASSERT_TRUE(Run(first).ok());
   Job second = KeptJob();
-  const auto hit = Run(second, Monotonic::now() + std::chrono::seconds(2));
+  const auto hit = Run(second, Now() + std::chrono::seconds(2));
   ASSERT_TRUE(hit.ok());
   EXPECT_TRUE(hit->compile->cached);
   Job late = KeptJob();
   EXPECT_TRUE(absl::IsDeadlineExceeded(
-      Run(late, Monotonic::now() + std::chrono::milliseconds(50)).status()));
+      Run(late, Now() + std::chrono::milliseconds(50)).status()));
 }
 
 TEST(DeadlineMargin, IsATenthWithinBounds) {

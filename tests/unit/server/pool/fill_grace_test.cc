@@ -21,7 +21,7 @@ class FillPatienceTest : public ::testing::Test {
   }
 
   FillGrace patience_{absl::Seconds(10)};
-  const MonotonicTime start_ = Monotonic::now();
+  const MonotonicTime start_ = Now();
   const absl::Status starting_ = sandbox::ZygoteStarting();
 };
 

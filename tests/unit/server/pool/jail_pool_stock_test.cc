@@ -309,7 +309,7 @@ TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {
   JailPool pool(options, jails.fill(), jails.healthy());
   pool.Start();
   // The pool counts from within Take, which may return late.
-  const MonotonicTime taken = Monotonic::now();
+  const MonotonicTime taken = Now();
   EXPECT_EQ(pool.Acquire(Key("node")), nullptr);
   ASSERT_TRUE(BecomesIdle(pool, Key("node"), 1));
   EXPECT_GE(Since(taken), absl::Milliseconds(199));

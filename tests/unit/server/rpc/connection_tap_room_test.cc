@@ -32,7 +32,7 @@ TEST_F(ConnectionTapTest, AMessageHasRoomUntilItsCallIsOver) {
   };
   begin(1);
   EXPECT_EQ(room_.used(), kRoom);
-  EXPECT_LT(tap_.state().unfinished_since, Monotonic::now());
+  EXPECT_LT(tap_.state().unfinished_since, Now());
   Receive(tap_, Frame(Http2Frame::kData, 1, 1, std::string(12000 - 11, 'x')),
           1 << 20, {8192});
   EXPECT_EQ(room_.used(), kRoom);

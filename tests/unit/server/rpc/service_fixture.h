@@ -39,7 +39,7 @@ class ServiceTest : public ::testing::Test {
     info_ = {.policy = &policy_,
              .languages = &*languages_,
              .admission = &dispatcher_->admission(),
-             .started = Monotonic::now()};
+             .started = Now()};
     service_.emplace(*dispatcher_, peers_, info_, stream_budget_);
     auto grpc = GrpcServer::Start({&*service_}, {.max_message_bytes = 1 << 20});
     ASSERT_TRUE(grpc.ok()) << grpc.status();

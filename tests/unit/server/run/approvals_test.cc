@@ -73,7 +73,7 @@ class Approvals : public ::testing::Test, public ApprovalRecorder {
   const Caller alice_ = User(1000);
   const Caller bob_ = User(1001);  // an approver
   const Caller root_ = User(0);
-  MonotonicTime now_ = Monotonic::now();
+  MonotonicTime now_ = Now();
   std::vector<std::string> events_;
   absl::Status recording_;
   ApprovalTable table_{{.approvers = {1001},

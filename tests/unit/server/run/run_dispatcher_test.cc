@@ -133,7 +133,7 @@ TEST_F(DispatcherTest, TheQueueHasATimeLimit) {
 }
 
 TEST_F(DispatcherTest, TheDeadlineLessAMarginIsACeilingOfTheWallTime) {
-  Submit(first_, GoodRequest(), Monotonic::now() + std::chrono::seconds(5));
+  Submit(first_, GoodRequest(), Now() + std::chrono::seconds(5));
   const RunEnd end = first_.WaitForEnd();
   ASSERT_TRUE(end.status.ok()) << end.status;
   ASSERT_EQ(runs_.limits().size(), 1u);
@@ -143,8 +143,7 @@ TEST_F(DispatcherTest, TheDeadlineLessAMarginIsACeilingOfTheWallTime) {
 }
 
 TEST_F(DispatcherTest, ADeadlineTooShortToStartSaysSo) {
-  Submit(first_, GoodRequest(),
-         Monotonic::now() + std::chrono::milliseconds(50));
+  Submit(first_, GoodRequest(), Now() + std::chrono::milliseconds(50));
   const RunEnd end = first_.WaitForEnd();
   EXPECT_EQ(end.status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(runs_.started(), 0);
