@@ -71,7 +71,7 @@ absl::Status Admission::Enqueue(std::shared_ptr<QueuedRun> run) {
   if (stopped_) return ShuttingDown();
   if (absl::Status room = Room(caller, bytes); !room.ok()) return room;
   queue_.Add({std::move(run), caller, memory, bytes,
-              Now() + absl::ToChronoNanoseconds(options_.queue_timeout)});
+              After(Now(), options_.queue_timeout)});
   return absl::OkStatus();
 }
 

@@ -85,7 +85,7 @@ void RunningDaemon::HandleClockSet() {
 }
 
 bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(timeout);
+  const MonotonicTime end = After(Now(), timeout);
   while (!dispatcher_->idle() || !execs_->idle()) {
     if (parts_.supervisor != nullptr) parts_.supervisor->Beat();
     if (Until(end) <= absl::ZeroDuration()) return false;
@@ -162,7 +162,7 @@ int RunningDaemon::Drain() {
 // supervisor starts a new daemon.
 int RunningDaemon::EndWithoutHelper() {
   StopAccepting();
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(kDeadHelperWait);
+  const MonotonicTime end = After(Now(), kDeadHelperWait);
   while (!dispatcher_->idle() && Until(end) > absl::ZeroDuration()) {
     absl::SleepFor(kPollInterval);
   }

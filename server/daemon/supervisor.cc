@@ -120,7 +120,7 @@ class Supervisor {
                                  : kDiedOf + WTERMSIG(status);
       }
       if (Until(next_look) <= absl::ZeroDuration()) {
-        next_look = Now() + absl::ToChronoNanoseconds(look_every);
+        next_look = After(Now(), look_every);
         const uint64_t beats = heartbeat == nullptr ? 0 : heartbeat->beats();
         still = beats != seen ? 0 : still + 1;
         seen = beats;
@@ -180,7 +180,7 @@ class Supervisor {
   }
 
   void Pause(absl::Duration duration) {
-    const MonotonicTime end = Now() + absl::ToChronoNanoseconds(duration);
+    const MonotonicTime end = After(Now(), duration);
     while (!stopping_ && Until(end) > absl::ZeroDuration()) {
       const int signal = WaitUntil(end);
       if (signal == SIGTERM || signal == SIGINT) stopping_ = true;

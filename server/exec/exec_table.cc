@@ -167,7 +167,7 @@ void ExecTable::KillAll() {
 void ExecTable::Shutdown(absl::Duration timeout) {
   accepting_ = false;
   KillAll();
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(timeout);
+  const MonotonicTime end = After(Now(), timeout);
   while (running_ > 0 && Until(end) > absl::ZeroDuration()) {
     absl::SleepFor(kPollInterval);
   }

@@ -13,7 +13,7 @@ constexpr absl::Duration kFillTimeout = absl::Seconds(15);
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
     sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
     const JailKey& key, sandbox::FillFor fill_for) {
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(kFillTimeout);
+  const MonotonicTime end = After(Now(), kFillTimeout);
   const bool waits = prestart.Has(key.kind);
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> made =
       sandbox.CreateJail(waits ? sandbox::kExecKind : key.kind, key.profile,

@@ -126,8 +126,7 @@ void LayerBuilds::Run(const LayerKey& key, const Build& build,
   }
   // A build that was cancelled says nothing about the libraries.
   if (!result.ok() && !running->cancel.reason()) {
-    failures_[hex] = {result.status(), now + absl::ToChronoNanoseconds(
-                                                 options_.remember_failure)};
+    failures_[hex] = {result.status(), After(now, options_.remember_failure)};
   }
   const auto place = running_.find(hex);
   if (place != running_.end() && place->second == running) {

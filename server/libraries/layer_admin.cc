@@ -154,7 +154,7 @@ absl::StatusOr<v1::RemoveLayerResponse> LayerAdmin::Remove(
   if (!layer.ok()) return layer.status();
   parts_.pool->Forget(
       [&](const JailKey& key) { return key.layer.id == layer->id; });
-  const MonotonicTime until = Now() + absl::ToChronoNanoseconds(kRemoveWait);
+  const MonotonicTime until = After(Now(), kRemoveWait);
   absl::Status removed = parts_.libraries->store().Remove(layer->id);
   while (absl::IsFailedPrecondition(removed) && Now() < until) {
     absl::SleepFor(kRemoveStep);

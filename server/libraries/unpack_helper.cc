@@ -97,7 +97,7 @@ bool Poll(absl::Span<pollfd> fds, absl::Duration rest) {
 absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
                                            absl::Duration time,
                                            const CancelToken* cancel) {
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(time);
+  const MonotonicTime end = After(Now(), time);
   for (;;) {
     if (cancel != nullptr && cancel->reason().has_value()) {
       return absl::CancelledError("the install was cancelled");
@@ -159,7 +159,7 @@ absl::StatusOr<std::unique_ptr<UnpackHelper>> UnpackHelper::Start(
   channel->second.reset();
   std::unique_ptr<UnpackHelper> helper(
       new UnpackHelper(std::move(channel->first), os::Fd(pidfd), pid));
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(kReadyWait);
+  const MonotonicTime end = After(Now(), kReadyWait);
   for (;;) {
     pollfd fd = {helper->channel_.get(), POLLIN, 0};
     if (!Poll(absl::MakeSpan(&fd, 1), Until(end))) {
@@ -179,8 +179,7 @@ absl::StatusOr<std::unique_ptr<UnpackHelper>> UnpackHelper::Start(
 absl::StatusOr<sandbox::FileResult> UnpackHelper::Unpack(
     const os::Fd& archive, const os::Fd& tree, const UnpackLimits& limits,
     CancelToken& cancel) const {
-  const MonotonicTime patience =
-      Now() + absl::ToChronoNanoseconds(kShortageWait);
+  const MonotonicTime patience = After(Now(), kShortageWait);
   for (;;) {
     absl::StatusOr<sandbox::FileResult> result =
         TryOnce(archive, tree, limits, cancel);

@@ -124,7 +124,7 @@ absl::StatusOr<std::string> PolicyReader::Ask(char what,
         "the process that reads the policy is gone; restart the daemon");
   };
   if (!channel_.valid()) return gone();
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(timeout);
+  const MonotonicTime end = After(Now(), timeout);
   // A process that hangs still has the last such question before it, so no
   // second one is sent.
   if (what != kBeat || answered_ == asked_) {

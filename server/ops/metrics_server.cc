@@ -108,7 +108,7 @@ void MetricsServer::Accept() {
     if (!connection.valid()) {
       if (errno == ECONNABORTED || errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        accept_at_ = Now() + absl::ToChronoNanoseconds(kBackOff);
+        accept_at_ = After(Now(), kBackOff);
       }
       return;
     }

@@ -197,7 +197,7 @@ void Acceptor::SweepNumbers() {
 
 void Acceptor::Sweep() {
   const MonotonicTime now = Now();
-  sweep_at_ = now + absl::ToChronoNanoseconds(kSweepInterval);
+  sweep_at_ = After(now, kSweepInterval);
   std::vector<int> over;
   for (const auto& [fd, watched] : watched_) {
     const ConnectionTap::State state = watched.tap->state();
@@ -211,7 +211,7 @@ void Acceptor::Sweep() {
   }
   for (const int fd : over) End(fd);
   if (ended_ > 0 && now >= quiet_until_) {
-    quiet_until_ = now + absl::ToChronoNanoseconds(kLogInterval);
+    quiet_until_ = After(now, kLogInterval);
     Log(LogLevel::kWarning, "connections_ended",
         {{"connections", std::exchange(ended_, 0)}});
   }
@@ -336,9 +336,9 @@ void Acceptor::Close(int watched) {
 }
 
 void Acceptor::BackOff(int error) {
-  resume_at_ = Now() + absl::ToChronoNanoseconds(kBackOff);
+  resume_at_ = After(Now(), kBackOff);
   if (Now() < quiet_until_) return;
-  quiet_until_ = Now() + absl::ToChronoNanoseconds(kLogInterval);
+  quiet_until_ = After(Now(), kLogInterval);
   Log(LogLevel::kWarning, "accept_failed", {{"error", ErrorText(error)}});
 }
 

@@ -28,7 +28,7 @@ void PeerTable::MarkClosed(int fd, absl::Duration grace) {
   const auto it = entries_.find(fd);
   if (it == entries_.end() || it->second.closed) return;
   it->second.closed = true;
-  closed_.emplace(Now() + absl::ToChronoNanoseconds(grace), fd);
+  closed_.emplace(After(Now(), grace), fd);
   if (it->second.tap == nullptr) return;
   SetTap(fd, nullptr);
   it->second.tap->Close();

@@ -107,7 +107,7 @@ absl::Status JailAttachment::AttachNew(const FirstUse& use,
 
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailAttachment::AcquireJail(
     const Job& start, Timings& timings) {
-  const MonotonicTime end = Now() + absl::ToChronoNanoseconds(kAttachTimeout);
+  const MonotonicTime end = After(Now(), kAttachTimeout);
   JailSource source(sources_.sandbox, sources_.pool, start);
   while (true) {
     absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail = source.Next();

@@ -65,7 +65,7 @@ void SessionTable::Stop() {
     if (std::exchange(stopped_, true)) return;
   }
   if (sweeper_.joinable()) sweeper_.join();
-  const MonotonicTime until = Now() + absl::ToChronoNanoseconds(kSuspendTime);
+  const MonotonicTime until = After(Now(), kSuspendTime);
   for (const auto& session : All()) {
     if (session->copy() != nullptr) {
       Suspend(session, until);
