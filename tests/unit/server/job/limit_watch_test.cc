@@ -69,18 +69,18 @@ TEST(LimitWatch, ReadsProcessorTimeWhenItMayBeUsedUp) {
   FakeMeter meter;
   // Two processors need five seconds.
   EXPECT_EQ(watch.next(), At(absl::Seconds(5)));
-  EXPECT_FALSE(watch.Look(watch.next() - kMoment, meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(watch.next() - kMoment, meter, kNobody, 0));
   EXPECT_EQ(meter.cpu_reads, 0);
   meter.cpu = absl::Seconds(4);
-  EXPECT_FALSE(watch.Look(watch.next(), meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(watch.next(), meter, kNobody, 0));
   EXPECT_EQ(meter.cpu_reads, 1);
   EXPECT_EQ(watch.next(), At(absl::Seconds(8)));
   // However little is left, some time passes until the next look.
   meter.cpu = absl::Seconds(10) - absl::Nanoseconds(1);
-  EXPECT_FALSE(watch.Look(watch.next(), meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(watch.next(), meter, kNobody, 0));
   EXPECT_EQ(watch.next(), At(absl::Seconds(8) + kShortestCpuCheck));
   meter.cpu = absl::Seconds(10);
-  const auto kill = watch.Look(watch.next(), meter, kNobody, 0);
+  const auto kill = watch.Check(watch.next(), meter, kNobody, 0);
   ASSERT_TRUE(kill.has_value());
   EXPECT_EQ(kill->reason, KillReason::kCpuTime);
   EXPECT_EQ(kill->measured, 10'000'000'000u);
@@ -105,7 +105,7 @@ TEST(LimitWatch, OfSeveralReasonsTheFirstInOrderCounts) {
                           uint64_t written) {
     LimitWatch watch(limits);
     watch.Begin(kStart);
-    const auto kill = watch.Look(now, meter, asked, written);
+    const auto kill = watch.Check(now, meter, asked, written);
     EXPECT_TRUE(kill.has_value());
     return kill.value_or(policy::Kill{}).reason;
   };
@@ -127,22 +127,22 @@ TEST(LimitWatch, SamplesNowAndThenAndKeepsThePeaks) {
   EXPECT_EQ(watch.next(), kNever);
   watch.Begin(kStart);
   EXPECT_EQ(watch.next(), At(kSampleInterval));
-  EXPECT_FALSE(watch.Look(watch.next() - kMoment, meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(watch.next() - kMoment, meter, kNobody, 0));
   EXPECT_EQ(meter.samples, 0);
   meter.memory = {.anonymous_bytes = 100, .shared_bytes = 1};
   meter.processes = 3;
-  EXPECT_FALSE(watch.Look(watch.next(), meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(watch.next(), meter, kNobody, 0));
   meter.memory = {.anonymous_bytes = 10, .shared_bytes = 20};
   meter.processes = 2;
-  EXPECT_FALSE(watch.Look(watch.next(), meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(watch.next(), meter, kNobody, 0));
   EXPECT_EQ(meter.samples, 2);
   EXPECT_EQ(watch.next(), At(3 * kSampleInterval));
   // A run that is told to end may still take memory.
   EXPECT_TRUE(
-      watch.Look(At(absl::Seconds(1)), meter, KillReason::kCancelled, 0));
+      watch.Check(At(absl::Seconds(1)), meter, KillReason::kCancelled, 0));
   meter.processes = 4;
   EXPECT_EQ(watch.next(), At(absl::Seconds(1) + kSampleInterval));
-  EXPECT_FALSE(watch.Look(watch.next(), meter, KillReason::kCancelled, 0));
+  EXPECT_FALSE(watch.Check(watch.next(), meter, KillReason::kCancelled, 0));
   EXPECT_EQ(watch.peaks().anonymous_bytes, 100u);
   EXPECT_EQ(watch.peaks().shared_bytes, 20u);
   EXPECT_EQ(watch.peaks().processes, 4u);
@@ -160,12 +160,12 @@ TEST(LimitWatch, SlowMeasurementsAreSeldom) {
   FakeMeter meter;
   meter.uncharged_takes = absl::Milliseconds(10);
   while (watch.next() < At(absl::Milliseconds(200))) {
-    EXPECT_FALSE(watch.Look(watch.next(), meter, kNobody, 0));
+    EXPECT_FALSE(watch.Check(watch.next(), meter, kNobody, 0));
   }
   EXPECT_EQ(meter.samples, 9);
   EXPECT_EQ(meter.uncharged_reads, 1);
   meter.uncharged.lock_bytes = policy::kMaxRecordLockBytes + 1;
-  const auto kill = watch.Look(At(absl::Hours(1)), meter, kNobody, 0);
+  const auto kill = watch.Check(At(absl::Hours(1)), meter, kNobody, 0);
   ASSERT_TRUE(kill.has_value());
   EXPECT_EQ(kill->reason, KillReason::kLocks);
   EXPECT_EQ(kill->measured, policy::kMaxRecordLockBytes + 1);
@@ -182,12 +182,12 @@ TEST(LimitWatch, PausesDoNotCount) {
   EXPECT_TRUE(watch.paused());
   EXPECT_EQ(watch.next(), At(absl::Seconds(10)));  // processor time
   EXPECT_EQ(watch.RunTime(At(absl::Seconds(6))), absl::Seconds(1));
-  EXPECT_FALSE(watch.Look(At(absl::Seconds(6)), meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(At(absl::Seconds(6)), meter, kNobody, 0));
   watch.Resume(At(absl::Seconds(6)));
   EXPECT_FALSE(watch.paused());
   EXPECT_EQ(watch.next(), At(absl::Seconds(9)));
   EXPECT_EQ(watch.RunTime(At(absl::Seconds(7))), absl::Seconds(2));
-  const auto kill = watch.Look(watch.next(), meter, kNobody, 0);
+  const auto kill = watch.Check(watch.next(), meter, kNobody, 0);
   ASSERT_TRUE(kill.has_value());
   EXPECT_EQ(kill->reason, KillReason::kWallTime);
   EXPECT_EQ(kill->measured, 4'000'000'000u);
@@ -200,7 +200,7 @@ TEST(LimitWatch, NoLimitIsNeverReached) {
   LimitWatch watch = WithoutSamples(limits);
   FakeMeter meter;
   EXPECT_EQ(watch.next(), kNever);
-  EXPECT_FALSE(watch.Look(At(absl::Hours(10'000)), meter, kNobody, 0));
+  EXPECT_FALSE(watch.Check(At(absl::Hours(10'000)), meter, kNobody, 0));
   EXPECT_EQ(meter.cpu_reads, 0);
 }
 
@@ -211,12 +211,12 @@ TEST(LimitWatch, AReasonBeforeTheKillStays) {
   watch.Record(At(absl::Seconds(2)), KillReason::kCancelled);
   // It may tidy up, but not longer than its limits allow.
   EXPECT_EQ(watch.next(), At(absl::Seconds(10)));
-  const auto kill = watch.Look(At(absl::Seconds(60)), meter, kNobody, 0);
+  const auto kill = watch.Check(At(absl::Seconds(60)), meter, kNobody, 0);
   ASSERT_TRUE(kill.has_value());
   EXPECT_EQ(kill->reason, KillReason::kCancelled);
   EXPECT_EQ(kill->after, absl::Seconds(2));
   EXPECT_EQ(kill->measured, 0u);
-  EXPECT_FALSE(watch.Look(At(absl::Seconds(61)), meter, kNobody, 1000));
+  EXPECT_FALSE(watch.Check(At(absl::Seconds(61)), meter, kNobody, 1000));
   EXPECT_EQ(watch.RecordKill(At(absl::Seconds(62)), KillReason::kLocks).reason,
             KillReason::kCancelled);
 }
@@ -240,10 +240,10 @@ TEST(LimitWatch, AfterTheEndOnlyOutputCounts) {
   const MonotonicTime late = At(absl::Seconds(100));
   EXPECT_EQ(watch.RunTime(late), absl::Seconds(3));
   EXPECT_FALSE(
-      watch.Look(late, meter, kNobody, limits.output_total_bytes).has_value());
+      watch.Check(late, meter, kNobody, limits.output_total_bytes).has_value());
   EXPECT_EQ(meter.cpu_reads, 0);
   const auto kill =
-      watch.Look(late, meter, kNobody, limits.output_total_bytes + 1);
+      watch.Check(late, meter, kNobody, limits.output_total_bytes + 1);
   ASSERT_TRUE(kill.has_value());
   EXPECT_EQ(kill->reason, KillReason::kOutput);
   EXPECT_EQ(kill->measured, 101u);
