@@ -46,7 +46,7 @@ struct LibrariesParts {
   uint32_t at_once = 2;                        // installs
   std::map<std::string, LayerZygote> zygotes;  // by their layer's id
   JobRunner* runner = nullptr;                 // of installs; outlives them
-  const UnpackHelper* unpacker = nullptr;      // of what installs left
+  const ArchiveUnpacker* unpacker = nullptr;   // of what installs left
 };
 
 // Everything that a set's layer depends on.

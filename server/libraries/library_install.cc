@@ -164,7 +164,7 @@ absl::Status UnpackError(const sandbox::FileResult& result,
       "what was installed can't be unpacked: ", os::ErrorText(result.error)));
 }
 
-absl::Status Unpack(const UnpackHelper& unpacker, const os::Fd& archive,
+absl::Status Unpack(const ArchiveUnpacker& unpacker, const os::Fd& archive,
                     const std::string& tree, const LayerBounds& bounds,
                     CancelToken& cancel) {
   const os::Fd top(::open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -195,7 +195,7 @@ absl::Status Unpack(const UnpackHelper& unpacker, const os::Fd& archive,
 
 absl::Status InstallLibraries(const LibraryInstaller& installer,
                               const policy::LibrarySet& set, JobRunner& runner,
-                              const UnpackHelper& unpacker,
+                              const ArchiveUnpacker& unpacker,
                               const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel) {

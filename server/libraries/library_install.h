@@ -39,7 +39,7 @@ struct LibraryInstaller {
 // for any reason in it that is known.
 absl::Status InstallLibraries(const LibraryInstaller& installer,
                               const policy::LibrarySet& set, JobRunner& runner,
-                              const UnpackHelper& unpacker,
+                              const ArchiveUnpacker& unpacker,
                               const std::string& tree,
                               const LayerBuilds::Progress& progress,
                               CancelToken& cancel);

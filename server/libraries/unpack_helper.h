@@ -23,20 +23,10 @@ struct UnpackLimits {
   uint64_t memory_bytes = uint64_t{1} << 30;  // address space
 };
 
-// A process that unpacks what installs left, in the daemon's place, which can
-// no longer make processes. It reads no archive itself: for each it makes a
-// process that has the archive, the directory and a pipe for its answer, and no
-// right but to fill that directory (unpack_process.h). Both have the server's
-// ids, so that the files are the server's, and end with the server.
-class UnpackHelper {
+// Unpacks what installs left.
+class ArchiveUnpacker {
  public:
-  // Starts it from `executable`, whose main() has to call ServeUnpacker when
-  // IsUnpacker. Trees have to lie below `directory`. Preconditions: root,
-  // single-threaded.
-  static absl::StatusOr<std::unique_ptr<UnpackHelper>> Start(
-      const std::string& directory, uid_t uid, gid_t gid,
-      const std::string& executable = "/proc/self/exe");
-
+  virtual ~ArchiveUnpacker() = default;
   // Unpacks `archive`, a regular file, into the directory `tree`. The value
   // says how that ended; it may come from a process that the archive has taken
   // over, so what lies in the tree is to be looked at like a stranger's.
@@ -47,17 +37,35 @@ class UnpackHelper {
   // could be had for some seconds; INTERNAL: the process could not give up its
   // rights, and read nothing; UNAVAILABLE: the helper is gone, and stays so.
   // Thread-safe.
-  absl::StatusOr<sandbox::FileResult> Unpack(const os::Fd& archive,
-                                             const os::Fd& tree,
-                                             const UnpackLimits& limits,
-                                             CancelToken& cancel) const;
+  virtual absl::StatusOr<sandbox::FileResult> Unpack(
+      const os::Fd& archive, const os::Fd& tree, const UnpackLimits& limits,
+      CancelToken& cancel) const = 0;
+};
+
+// A process that unpacks what installs left, in the daemon's place, which can
+// no longer make processes. It reads no archive itself: for each it makes a
+// process that has the archive, the directory and a pipe for its answer, and no
+// right but to fill that directory (unpack_process.h). Both have the server's
+// ids, so that the files are the server's, and end with the server.
+class UnpackHelper final : public ArchiveUnpacker {
+ public:
+  // Starts it from `executable`, whose main() has to call ServeUnpacker when
+  // IsUnpacker. Trees have to lie below `directory`. Preconditions: root,
+  // single-threaded.
+  static absl::StatusOr<std::unique_ptr<UnpackHelper>> Start(
+      const std::string& directory, uid_t uid, gid_t gid,
+      const std::string& executable = "/proc/self/exe");
+
+  absl::StatusOr<sandbox::FileResult> Unpack(
+      const os::Fd& archive, const os::Fd& tree, const UnpackLimits& limits,
+      CancelToken& cancel) const override;
 
   pid_t pid() const { return pid_; }
   // A descriptor for poll(2) that becomes readable when the process has ended.
   int end() const { return pidfd_.get(); }
 
   // Ends the process, and with it those that unpack.
-  ~UnpackHelper();
+  ~UnpackHelper() override;
   UnpackHelper(const UnpackHelper&) = delete;
   UnpackHelper& operator=(const UnpackHelper&) = delete;
 

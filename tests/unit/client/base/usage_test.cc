@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 v1::UsageTotal TotalOf(const std::string& caller, const std::string& language,
                        uint64_t runs) {
@@ -89,7 +89,7 @@ TEST(UsageTextTest, ShowsNoControlCharacters) {
 class UsageOfLinesTest : public ::testing::Test {
  protected:
   // A line an hour after the one before, the first at 00:00 on 2025-01-31.
-  void Take(const std::string& event, const Json& fields) {
+  void Take(const std::string& event, const OrderedJson& fields) {
     const std::string body = policy::AuditBody(event, fields).value();
     std::string line = policy::MakeAuditLine(
         body, absl::FromUnixSeconds(1'738'281'600) + absl::Hours(head_.seq),
@@ -98,8 +98,9 @@ class UsageOfLinesTest : public ::testing::Test {
     sums_.Add(line, policy::ReadAuditLine(line).value());
   }
 
-  static Json RunOf(const std::string& caller, const std::string& language,
-                    const std::string& outcome) {
+  static OrderedJson RunOf(const std::string& caller,
+                           const std::string& language,
+                           const std::string& outcome) {
     return {{"caller", caller},
             {"lang", language},
             {"outcome", outcome},
@@ -118,7 +119,7 @@ TEST_F(UsageOfLinesTest, AddsUpRunsAndCommands) {
   Take("start", {{"version", "0.1.0"}});
   Take("run", RunOf("uid:1", "python", "OK"));
   Take("run", RunOf("uid:1", "python", "TIMEOUT"));
-  Json command = RunOf("uid:1", "python", "OK");
+  OrderedJson command = RunOf("uid:1", "python", "OK");
   command["network"] = {{"sent_bytes", 100}, {"received_bytes", 23}};
   Take("exec", command);
   Take("run", RunOf("uid:2", "bash", "OK"));
@@ -157,7 +158,7 @@ TEST_F(UsageOfLinesTest, WhatDidNotStartIsRefused) {
 }
 
 TEST_F(UsageOfLinesTest, ACompilerCountsToo) {
-  Json run = RunOf("uid:1", "cpp", "OK");
+  OrderedJson run = RunOf("uid:1", "cpp", "OK");
   run["compile_usage"] = {{"wall_us", 2'000'000},
                           {"cpu_us", 1'000'000},
                           {"peak_memory_bytes", 1 << 30}};
@@ -185,7 +186,7 @@ TEST_F(UsageOfLinesTest, CountsOnlyTheWantedTimesAndCaller) {
 }
 
 TEST_F(UsageOfLinesTest, MalformedLinesAreCountedAsUnreadable) {
-  Take("run", Json::object());
+  Take("run", OrderedJson::object());
   Take("run", {{"caller", 5}, {"lang", nullptr}, {"outcome", "OK"}});
   Take("run", {{"outcome", "OK"}, {"usage", "much"}, {"network", 7}});
   Take("run", {{"outcome", "OK"},

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-int Exited(int code) { return code << 8; }
+int WaitStatus(int code) { return code << 8; }
 
 TEST(Decide, FullFileSystemsOfOneKindAreToldWithTheHighestMeasurement) {
   const Verdict verdict =
@@ -29,7 +29,8 @@ TEST(Decide, AFullFileSystemHasItsOwnLimitAndSentence) {
   const Limits limits{
       .tmp_bytes = 2048, .workspace_bytes = 4096, .max_files = 20};
   const auto failed_with = [&](const FilesystemFill& fill) {
-    return Decide({.wait_status = Exited(1), .filesystems = {fill}}, limits);
+    return Decide({.wait_status = WaitStatus(1), .filesystems = {fill}},
+                  limits);
   };
   Verdict verdict = failed_with({LimitKind::kTmpBytes, 2048, 0, 20, 5});
   EXPECT_EQ(verdict.limit, (LimitReading{LimitKind::kTmpBytes, 2048, 2048}));
@@ -54,7 +55,7 @@ TEST(Decide, AFileSystemIsFullOfWhatHasABound) {
         FilesystemFill{LimitKind::kTmpBytes, 0, 0, 1, 0},
         FilesystemFill{LimitKind::kTmpBytes, 1, 0, 10, 5}}) {
     EXPECT_EQ(
-        Decide({.wait_status = Exited(1), .filesystems = {fill}}, Limits())
+        Decide({.wait_status = WaitStatus(1), .filesystems = {fill}}, Limits())
             .outcome,
         Outcome::kDiskLimit)
         << fill.total_bytes << " " << fill.total_inodes;
@@ -64,7 +65,7 @@ TEST(Decide, AFileSystemIsFullOfWhatHasABound) {
        {FilesystemFill{LimitKind::kTmpBytes, 100, 0, 10, 5},
         FilesystemFill{LimitKind::kTmpBytes, 100, 50, 10, 0}}) {
     EXPECT_EQ(
-        Decide({.wait_status = Exited(1),
+        Decide({.wait_status = WaitStatus(1),
                 .filesystems = {fill},
                 .filesystems_before = {{.bytes_kind = LimitKind::kTmpBytes}}},
                Limits())
@@ -87,7 +88,7 @@ TEST(Decide, AGoodEndNamesTheLimitsThatWereMet) {
 
 TEST(Decide, RefusedProcessesAreCounted) {
   const auto explained = [](uint64_t hits) {
-    return Decide({.wait_status = Exited(1),
+    return Decide({.wait_status = WaitStatus(1),
                    .counters = {.pids_limit_hits = hits}},
                   Limits())
         .explanation;

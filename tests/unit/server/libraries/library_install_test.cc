@@ -19,6 +19,28 @@ namespace {
 
 using sandbox::FileCode;
 
+// Answers in a process's place.
+class ScriptedUnpacker final : public ArchiveUnpacker {
+ public:
+  explicit ScriptedUnpacker(absl::StatusOr<sandbox::FileResult> answer)
+      : answer_(std::move(answer)) {}
+  absl::StatusOr<sandbox::FileResult> Unpack(const os::Fd& archive,
+                                             const os::Fd& tree,
+                                             const UnpackLimits& limits,
+                                             CancelToken&) const override {
+    ++calls_;
+    EXPECT_TRUE(archive.valid());
+    EXPECT_TRUE(tree.valid());
+    EXPECT_EQ(limits.bounds.max_files, 7U);
+    return answer_;
+  }
+  int calls() const { return calls_; }
+
+ private:
+  const absl::StatusOr<sandbox::FileResult> answer_;
+  mutable int calls_ = 0;
+};
+
 class LibraryInstallTest : public ::testing::Test {
  protected:
   // Installs, with an archive of this text; none for the empty text.
@@ -26,31 +48,25 @@ class LibraryInstallTest : public ::testing::Test {
                        const std::string& archive = "archive") {
     ScriptedRunner runner(
         [&](const Job& job, CancelToken&,
-            JobObserver* observer) -> absl::StatusOr<JobResult> {
-          observer->OnStarted();
+            RunListener* listener) -> absl::StatusOr<JobResult> {
+          listener->OnStarted(job);
           sandbox::FileEvent file;
           file.path = "layer.tar";
           if (!archive.empty()) file.file = *os::MakeMemfd("tar", archive);
-          observer->OnFile(file);
+          listener->OnFile(file);
           return OkResult(job, "");
         });
     const auto set =
         policy::LibrarySet::Parse(policy::Ecosystem::kPython, {"six"});
     EXPECT_TRUE(set.ok()) << set.status();
-    const UnpackArchive unpack =
-        [&](const os::Fd& from, const os::Fd& tree, const UnpackLimits& limits,
-            CancelToken&) -> absl::StatusOr<sandbox::FileResult> {
-      ++unpacked_;
-      EXPECT_TRUE(from.valid());
-      EXPECT_TRUE(tree.valid());
-      EXPECT_EQ(limits.bounds.max_files, 7U);
-      return unpacked;
-    };
+    const ScriptedUnpacker unpacker(unpacked);
     LibraryInstaller installer;
     installer.bounds = {.max_bytes = 100, .max_files = 7};
     CancelToken cancel;
-    return InstallLibraries(installer, *set, runner, unpack, tree_.path(), {},
-                            cancel);
+    const absl::Status done = InstallLibraries(
+        installer, *set, runner, unpacker, tree_.path(), {}, cancel);
+    unpacked_ += unpacker.calls();
+    return done;
   }
   // The status without its words.
   absl::StatusCode CodeOf(const absl::StatusOr<sandbox::FileResult>& unpacked) {
