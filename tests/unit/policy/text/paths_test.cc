@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ValidateRelativePath, MessageShowsControlCharactersEscaped) {
   EXPECT_THAT(Message(ValidateRelativePath("/\x1b[2J")),
-              HasSubstr("\"/\\x1b[2J\""));
+              HasSubstr("\"/\\033[2J\""));
 }
 
 TEST(ValidateGlob, RefusesAnOpenBracket) {
