@@ -1,6 +1,5 @@
 #include "policy/seccomp/unpack_filter.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -47,10 +46,7 @@ std::vector<UnpackCalls> CallsOfUnpacking() {
         SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
         SYS_restart_syscall},
        "its end, and signals that it gets",
-       {}},
-      {{SYS_tgkill},
-       "abort(3), after which the kernel ends it",
-       {ArgumentEquals(2, SIGABRT)}}};
+       {}}};
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ policy::Limits ExecLimits(const PolicySet& policy, const SessionSpec& session,
   return limits;
 }
 
-void AcquireTerminal(const v1::ExecSpec& spec, sandbox::ProcessSpec& process,
+void ReadTerminal(const v1::ExecSpec& spec, sandbox::ProcessSpec& process,
                      Violations& violations) {
   const v1::TerminalSize& size = spec.terminal();
   if (size.rows() > kMaxCells || size.columns() > kMaxCells) {
@@ -243,7 +243,7 @@ absl::StatusOr<ExecPlan> CheckExecSpec(const PolicySet& policy,
   if (spec.merged_output()) {
     process.stdio = sandbox::ProcessSpec::Stdio::kMergedPipes;
   }
-  if (spec.has_terminal()) AcquireTerminal(spec, process, violations);
+  if (spec.has_terminal()) ReadTerminal(spec, process, violations);
   if (spec.stdin().size() > kMaxStdinBytes) {
     violations.push_back(
         {"stdin", TooLarge(spec.stdin().size(), kMaxStdinBytes)});
@@ -285,7 +285,7 @@ absl::StatusOr<TerminalRoom> CheckTerminalSize(const v1::TerminalSize& size,
   *spec.mutable_terminal() = size;
   sandbox::ProcessSpec process;
   Violations violations;
-  AcquireTerminal(spec, process, violations);
+  ReadTerminal(spec, process, violations);
   if (violations.empty()) return TerminalRoom{process.rows, process.columns};
   violations.front().field = field;
   return InvalidRequest(violations);

@@ -93,7 +93,8 @@ bool Poll(absl::Span<pollfd> fds, absl::Duration rest) {
   return ready > 0 || rest > absl::ZeroDuration();
 }
 
-// Waits for the answer to an order. OUT_OF_RANGE: there will be none.
+// Waits for the answer to an order. INTERNAL: it makes no sense, so the archive
+// has taken the process over; OUT_OF_RANGE: there will be none.
 absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
                                            absl::Duration time,
                                            const CancelToken* cancel) {
@@ -114,7 +115,10 @@ absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
     if (!packet.ok()) return absl::OutOfRangeError(packet.status().message());
     const std::optional<UnpackAnswer> answer =
         UnpackAnswer::Parse(packet->data);
-    if (!answer) return absl::OutOfRangeError("it makes no sense");
+    if (!answer) {
+      return absl::InternalError(
+          "the process that unpacks it gave an answer that makes no sense");
+    }
     return *answer;
   }
 }
@@ -220,6 +224,7 @@ absl::StatusOr<sandbox::FileResult> UnpackHelper::TryOnce(
   absl::StatusOr<UnpackAnswer> answer =
       ReceiveAnswer(own, limits.time, &cancel);
   if (answer.ok()) return ResultOf(*answer);
+  if (absl::IsInternal(answer.status())) return answer.status();
   if (absl::IsOutOfRange(answer.status())) {
     // The helper closes an order of which it got no descriptors.
     if (Gone()) return GoneError();

@@ -44,7 +44,7 @@ class JailPool {
   static constexpr size_t kMaxLearnt = 16;
 
   JailPool(PoolOptions options, FillFunction fill, HealthFunction healthy);
-  // Calls Stop(). No caller may be inside Take or Fill any more.
+  // Calls Stop(). No caller may be inside Acquire or Fill any more.
   ~JailPool();
   JailPool(const JailPool&) = delete;
   JailPool& operator=(const JailPool&) = delete;

@@ -49,7 +49,10 @@ class Daemon:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="sandglass-test-"))
         self.directory.chmod(0o755)
         self.address = f"unix:{self.directory}/run/sock"
-        self.config = {"canaries": False, **own_ids(), **(config or {})}
+        # The cache's own has one daemon at a time, and other tests may have one.
+        libraries = {"dir": str(BUILD / "test-cache" / "python-libraries")}
+        defaults = {"canaries": False, "libraries": libraries, **own_ids()}
+        self.config = {**defaults, **(config or {})}
         self.policy = None
         if profiles:
             self.policy = self.directory / "policy"

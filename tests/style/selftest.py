@@ -178,6 +178,16 @@ class Words(StyleCheckTest):
                 self.assert_finds("words.py", "docs/a.md:1:")
 
 
+class OneDefinition(StyleCheckTest):
+    def test_a_type_of_two_headers_is_found(self):
+        self.write("client/a.h", "namespace x::y {\nstruct Answer {\n};\n}  // namespace x::y\n"
+                   "namespace x {\nclass Other;  // elsewhere\n}  // namespace x\n")
+        self.write("client/b.h", "namespace x {\nstruct Answer {\n};\nclass Other {\n};\n}  // namespace x\n")
+        self.assert_passes("one_definition.py")
+        self.write("server/c.h", "namespace x::y {\nclass Answer final : public Z {\n};\n}  // namespace x::y\n")
+        self.assert_finds("one_definition.py", "x::y::Answer is defined in client/a.h and in server/c.h")
+
+
 class MarkdownLinks(StyleCheckTest):
     def test_links_that_lead_somewhere_pass(self):
         self.write("docs/b.md", "# One heading, here\n")

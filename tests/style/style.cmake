@@ -9,7 +9,7 @@ if(SANDGLASS_SANITIZER STREQUAL "")
   endfunction()
 
   # Debian's own Python: another on PATH may be anything.
-  foreach(check layering sizes words markdown_links selftest)
+  foreach(check layering one_definition sizes words markdown_links selftest)
     sandglass_style_test(${check} /usr/bin/python3 ${style}/${check}.py)
   endforeach()
   sandglass_style_test(mutation

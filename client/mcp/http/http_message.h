@@ -46,7 +46,7 @@ class HttpWork {
   virtual void Cancel() = 0;
 };
 
-struct HttpAnswer {
+struct HttpReply {
   HttpResponse response;
   // If there is any, the response's body comes from it.
   std::unique_ptr<HttpWork> work;
@@ -68,7 +68,7 @@ class HttpService {
   // too long) or 431 (head too long); 503 when there are too many connections.
   virtual HttpResponse Failure(int status) const = 0;
   // The answer to a whole request.
-  virtual HttpAnswer Answer(const HttpRequest& request) const = 0;
+  virtual HttpReply Answer(const HttpRequest& request) const = 0;
 };
 
 }  // namespace sandglass::client

@@ -106,7 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   net::awaitable<void> Serve() {
     if (server_.connections.size() > server_.bounds.connections) {
-      HttpAnswer answer{.response = server_.service.Failure(503)};
+      HttpReply answer{.response = server_.service.Failure(503)};
       co_await Send(answer, 11, /*keep=*/false);
     } else {
       while (co_await ServeOne()) {
@@ -127,7 +127,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Returns whether another request may follow.
   net::awaitable<bool> ServeOne() {
     Parser parser;
-    HttpAnswer answer;
+    HttpReply answer;
     int status = co_await ReadHead(parser);
     if (status == kGone) co_return false;
     const HttpRequest head = RequestOf(parser.get());
@@ -140,9 +140,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (status == kGone) co_return false;
     if (status != 0) refusal = server_.service.Failure(status);
     // A body that has not been read can't be told from the next request, and an
-    // answer to HEAD would have to be without one.
-    const bool keep = status == 0 && parser.is_done() && parser.keep_alive() &&
-                      head.method != "HEAD";
+    // answer to HEAD would have to be without one. When many are connected,
+    // those that wait for nothing make room.
+    const bool keep =
+        status == 0 && parser.is_done() && parser.keep_alive() &&
+        head.method != "HEAD" &&
+        server_.connections.size() <= server_.bounds.connections / 2;
     if (refusal) {
       answer.response = *std::move(refusal);
     } else {
@@ -174,16 +177,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
                : 400;
   }
 
+  void SkipEmptyLines() {
+    const auto* const read = static_cast<const char*>(buffer_.cdata().data());
+    const absl::string_view text(read, buffer_.size());
+    buffer_.consume(std::min(text.find_first_not_of("\r\n"), text.size()));
+  }
+
   // Reads what precedes the body. Returns a status, or kGone.
   net::awaitable<int> ReadHead(Parser& parser) {
     error_code error;
     Allow();
-    if (buffer_.size() == 0) {
+    // Empty lines before a request mean nothing (RFC 9112, 2.2).
+    for (SkipEmptyLines(); buffer_.size() == 0; SkipEmptyLines()) {
       buffer_.commit(co_await stream_.async_read_some(
           buffer_.prepare(kReadBytes), Into(error)));
       if (error) co_return kGone;
-      Allow();
     }
+    Allow();
     parser.header_limit(static_cast<uint32_t>(server_.bounds.head_bytes));
     // That is looked at when it is clear that the body is wanted.
     parser.body_limit(std::numeric_limits<uint64_t>::max());
@@ -224,7 +234,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Sends an answer, whose work it does before. Returns whether another request
   // may follow.
-  net::awaitable<bool> Send(HttpAnswer& answer, unsigned version, bool keep) {
+  net::awaitable<bool> Send(HttpReply& answer, unsigned version, bool keep) {
     const bool stream = !answer.filler.empty();
     // HTTP/1.0 knows no other end of a stream than the connection's.
     keep = keep && !(stream && version != 11);
@@ -253,7 +263,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Does the answer's work on a thread, sends the pieces of a stream as they
   // come, and puts the rest into the response's body. Cancels the work when the
   // client goes away; returns when it has ended.
-  net::awaitable<void> Work(HttpAnswer& answer, bool stream, Message& message,
+  net::awaitable<void> Work(HttpReply& answer, bool stream, Message& message,
                             Serializer& serializer) {
     bool done = false;
     std::string pieces;
@@ -295,17 +305,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
     answer.response.body.insert(0, pieces);
   }
 
-  // Notices when the client goes away. If it sends further requests instead,
-  // those are read later, and only writing will tell.
+  // Notices when the client goes away, and keeps further requests that it sends
+  // instead. When there are more than the buffer holds, only writing will tell.
   void WatchClient() {
-    stream_.socket().async_wait(
-        Tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
-          if (error || !self->working_) return;
-          error_code ignored;
-          if (self->stream_.socket().available(ignored) > 0) return;
-          self->gone_ = true;
-          self->wake_.cancel();
-        });
+    stream_.socket().async_wait(Tcp::socket::wait_read,
+                                [self = shared_from_this()](error_code error) {
+                                  if (!error && self->working_)
+                                    self->HandleReadable();
+                                });
+  }
+
+  void HandleReadable() {
+    error_code error;
+    const size_t room = std::min(stream_.socket().available(error),
+                                 buffer_.max_size() - buffer_.size());
+    if (room > 0) {
+      buffer_.commit(stream_.socket().read_some(buffer_.prepare(room), error));
+      return WatchClient();
+    }
+    if (buffer_.size() == buffer_.max_size()) return;
+    gone_ = true;
+    wake_.cancel();
   }
 
   // Ends the connection in such a way that a client that is still sending

@@ -249,7 +249,7 @@ HttpResponse McpEndpoint::Failure(int status) const {
                                 nullptr}));
 }
 
-HttpAnswer McpEndpoint::Answer(const HttpRequest& request) const {
+HttpReply McpEndpoint::Answer(const HttpRequest& request) const {
   const RpcMessage message = ParseRpcMessage(request.body);
   if (message.kind == RpcMessage::Kind::kBad) {
     return {.response =
@@ -279,7 +279,7 @@ HttpAnswer McpEndpoint::Answer(const HttpRequest& request) const {
                                               *std::move(handled.run), stream),
             .filler = stream ? ": still running\n\n" : ""};
   }
-  HttpAnswer answer;
+  HttpReply answer;
   if (accepted.json) {
     answer.response =
         JsonResponse(StatusOf(handled.reply, modern), handled.reply);

@@ -29,7 +29,7 @@ class McpEndpoint final : public HttpService {
   std::optional<HttpResponse> Refusal(
       const HttpRequest& request) const override;
   HttpResponse Failure(int status) const override;
-  HttpAnswer Answer(const HttpRequest& request) const override;
+  HttpReply Answer(const HttpRequest& request) const override;
 
  private:
   bool HasToken(const HttpRequest& request) const;

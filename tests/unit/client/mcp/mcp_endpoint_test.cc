@@ -39,7 +39,7 @@ class McpEndpointTest : public ::testing::Test {
 TEST_F(McpEndpointTest, AReplyWithoutWorkIsThereAtOnce) {
   const HttpRequest request = Post(Request("1", "ping"));
   EXPECT_FALSE(endpoint_.Refusal(request));
-  const HttpAnswer answer = endpoint_.Answer(request);
+  const HttpReply answer = endpoint_.Answer(request);
   EXPECT_EQ(answer.work, nullptr);
   EXPECT_EQ(answer.response.status, 200);
   EXPECT_EQ(answer.response.headers.at("Content-Type"), "application/json");
@@ -47,7 +47,7 @@ TEST_F(McpEndpointTest, AReplyWithoutWorkIsThereAtOnce) {
 }
 
 TEST_F(McpEndpointTest, ACallIsWorkWhoseResultIsTheBody) {
-  const HttpAnswer answer = endpoint_.Answer(
+  const HttpReply answer = endpoint_.Answer(
       Post(Request("1", "tools/call", CallOf("echo", R"({"text":"a"})"))));
   ASSERT_NE(answer.work, nullptr);
   EXPECT_EQ(answer.filler, "");
@@ -59,7 +59,7 @@ TEST_F(McpEndpointTest, ACallIsWorkWhoseResultIsTheBody) {
 }
 
 TEST_F(McpEndpointTest, ProgressAndReplyAreEventsOfAStream) {
-  const HttpAnswer answer = endpoint_.Answer(
+  const HttpReply answer = endpoint_.Answer(
       Post(Request("1", "tools/call", CallOf("talk", "{}", "3"))));
   ASSERT_NE(answer.work, nullptr);
   EXPECT_EQ(answer.response.headers.at("Content-Type"), "text/event-stream");
@@ -76,7 +76,7 @@ TEST_F(McpEndpointTest, ProgressAndReplyAreEventsOfAStream) {
 }
 
 TEST_F(McpEndpointTest, WorkThatWasCancelledEnds) {
-  const HttpAnswer answer =
+  const HttpReply answer =
       endpoint_.Answer(Post(Request("1", "tools/call", CallOf("hang"))));
   ASSERT_NE(answer.work, nullptr);
   answer.work->Cancel();
