@@ -211,7 +211,7 @@ policy::Limits ExecLimits(const PolicySet& policy, const SessionSpec& session,
 }
 
 void ReadTerminal(const v1::ExecSpec& spec, sandbox::ProcessSpec& process,
-                     Violations& violations) {
+                  Violations& violations) {
   const v1::TerminalSize& size = spec.terminal();
   if (size.rows() > kMaxCells || size.columns() > kMaxCells) {
     violations.push_back(
