@@ -13,7 +13,7 @@ std::string Quoted(std::string_view text, size_t max_bytes) {
   // no escape.
   const std::string escaped = absl::StrReplaceAll(
       absl::CHexEscape(AbslView(text.substr(0, max_bytes))), {{"\\'", "'"}});
-  return absl::StrCat("\"", escaped, cut ? "…\"" : "\"");
+  return absl::StrCat("\"", escaped, cut ? "...\"" : "\"");
 }
 
 }  // namespace sandglass::policy

@@ -146,7 +146,7 @@ TEST(RequestedHost, TakesNothingThatOthersReadDifferently) {
       {Label(64) + ".b", "has a label of 64 bytes; labels have at most 63"},
       {Name(254), "has 254 bytes; names have at most 253"},
       {Name(253) + "..", "has 254 bytes"},
-      {std::string(100'000, 'a'), "aaa…\" has 100000 bytes"},
+      {std::string(100'000, 'a'), "aaa...\" has 100000 bytes"},
   };
   for (const auto& c : cases) {
     for (const HostSyntax syntax : kBoth) {

@@ -17,7 +17,7 @@ TEST(Quoted, EscapesNoMoreThanItMust) {
 
 TEST(Quoted, CutsLongText) {
   const std::string quoted = Quoted(std::string(1000, 'a'), 10);
-  EXPECT_EQ(quoted, "\"aaaaaaaaaa…\"");
+  EXPECT_EQ(quoted, "\"aaaaaaaaaa...\"");
 }
 
 }  // namespace
