@@ -75,6 +75,19 @@ void AddKey(const std::string& key, const std::string& value,
                 absl::StrCat("\"", key, "\": ", value, empty ? "" : ", "));
 }
 
+// Tests with the lock sandglassd_beside (e2e.cmake) run beside one with the
+// lock sandglassd, which has the cache's libraries: only one daemon at a time
+// may.
+void AddOwnLibraries(std::string& config) {
+  const absl::string_view program = program_invocation_short_name;
+  for (const absl::string_view beside : {"consent", "durable", "examples",
+                                         "exec", "library", "mcp", "network"}) {
+    if (program != absl::StrCat("sandglass_", beside, "_test")) continue;
+    AddKey("libraries", R"({"dir": ")" TEST_CACHE_DIR R"(/libraries-beside"})",
+           config);
+  }
+}
+
 // Daemons that run side by side must not share ids, and all that are started
 // by default have the same. The uid stays the same for all, since it owns the
 // cache that they share.
@@ -194,7 +207,10 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
           : R"({"pool": {"idle_age": "1s"}, "compile_cache": {"max_bytes": 0}})");
   if (!options.canaries) AddKey("canaries", "false", config);
   // One that isn't root has those of its own user namespace.
-  if (DaemonPath().find("rootless") == std::string::npos) AddOwnIds(config);
+  if (DaemonPath().find("rootless") == std::string::npos) {
+    AddOwnIds(config);
+    AddOwnLibraries(config);
+  }
   {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, config);
