@@ -16,7 +16,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-constexpr FileResult kInvalid = {FileCode::kInvalidPath, 0};
+constexpr FileResult kInvalidPath = {FileCode::kInvalidPath, 0};
 
 FileResult LastError() { return ResultOfErrno(errno); }
 
@@ -77,11 +77,11 @@ FileResult MakeDirectories(const os::Fd& root, const std::string& path,
 }  // namespace
 
 FileResult CheckPath(absl::string_view path) {
-  if (path.empty() || path[0] != '/') return kInvalid;
+  if (path.empty() || path[0] != '/') return kInvalidPath;
   if (path.size() > PATH_MAX - 1) return {FileCode::kInvalidPath, ENAMETOOLONG};
   size_t name = 0;
   for (const char c : path) {
-    if (c == '\0') return kInvalid;
+    if (c == '\0') return kInvalidPath;
     name = c == '/' ? 0 : name + 1;
     if (name > NAME_MAX) return {FileCode::kInvalidPath, ENAMETOOLONG};
   }

@@ -72,8 +72,9 @@ bool ExpandBraces(absl::string_view pattern, size_t max,
 
 FileResult PathPattern::Parse(absl::string_view base, absl::string_view pattern,
                               bool hidden, PathPattern& parsed) {
-  constexpr FileResult kInvalid = {FileCode::kInvalidPattern, 0};
-  if (pattern.empty() || pattern.size() > kMaxPatternBytes) return kInvalid;
+  constexpr FileResult kInvalidPattern = {FileCode::kInvalidPattern, 0};
+  if (pattern.empty() || pattern.size() > kMaxPatternBytes)
+    return kInvalidPattern;
   parsed.hidden_ = hidden;
   parsed.by_name_ = !absl::StrContains(pattern, '/');
   parsed.base_.clear();
@@ -81,10 +82,10 @@ FileResult PathPattern::Parse(absl::string_view base, absl::string_view pattern,
   while (absl::EndsWith(parsed.base_, "/")) parsed.base_.pop_back();
   std::vector<absl::string_view> segments;
   for (const absl::string_view segment : absl::StrSplit(pattern, '/')) {
-    if (segment == "..") return kInvalid;
+    if (segment == "..") return kInvalidPattern;
     if (!segment.empty() && segment != ".") segments.push_back(segment);
   }
-  if (segments.empty()) return kInvalid;
+  if (segments.empty()) return kInvalidPattern;
   // The literal segments at the front need no search; the last segment has to
   // match.
   size_t first = 0;
@@ -100,7 +101,8 @@ FileResult PathPattern::Parse(absl::string_view base, absl::string_view pattern,
   }
   parsed.any_depth_ |= parsed.by_name_;
   parsed.segments_ = segments.size() - first;
-  return policy::ValidateGlob(parsed.pattern_).ok() ? FileResult{} : kInvalid;
+  return policy::ValidateGlob(parsed.pattern_).ok() ? FileResult{}
+                                                    : kInvalidPattern;
 }
 
 bool PathPattern::Matches(absl::string_view path) const {

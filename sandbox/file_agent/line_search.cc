@@ -25,11 +25,11 @@ LinePattern::~LinePattern() = default;
 
 FileResult LinePattern::Parse(const std::string& pattern, bool regex,
                               bool ignore_case) {
-  constexpr FileResult kInvalid = {FileCode::kInvalidPattern, 0};
+  constexpr FileResult kInvalidPattern = {FileCode::kInvalidPattern, 0};
   // A line has no line end, so that could only be a mistake.
   if (pattern.empty() || pattern.size() > kMaxExpressionBytes ||
       (!regex && pattern.find('\n') != std::string::npos)) {
-    return kInvalid;
+    return kInvalidPattern;
   }
   if (!regex && !ignore_case) {
     literal_ = pattern;
@@ -41,7 +41,7 @@ FileResult LinePattern::Parse(const std::string& pattern, bool regex,
   options.set_case_sensitive(!ignore_case);
   options.set_max_mem(kRegexMemory);
   regex_ = std::make_unique<RE2>(pattern, options);
-  return regex_->ok() ? FileResult{} : kInvalid;
+  return regex_->ok() ? FileResult{} : kInvalidPattern;
 }
 
 bool LinePattern::Find(absl::string_view line, size_t& begin,

@@ -52,7 +52,7 @@ void CloseReportInChild() {
 }
 
 constexpr size_t kTitleBytes = 1024;
-char* title = nullptr;
+char* shown_title = nullptr;
 
 }  // namespace
 
@@ -62,28 +62,28 @@ absl::Span<char> MakeTitle() {
   void* memory = ::mmap(nullptr, kTitleBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return {};
-  title = static_cast<char*>(memory);
-  title[kTitleBytes - 1] = 1;
-  return absl::MakeSpan(title, kTitleBytes);
+  shown_title = static_cast<char*>(memory);
+  shown_title[kTitleBytes - 1] = 1;
+  return absl::MakeSpan(shown_title, kTitleBytes);
 }
 
 void ShowTitle(const std::vector<const char*>& words) {
-  if (title == nullptr) return;
+  if (shown_title == nullptr) return;
   size_t size = 0;
   const auto add = [&](char c) {
     // Two bytes are reserved: for the end of the text and the mark after it.
-    if (size < kTitleBytes - 2) title[size++] = c;
+    if (size < kTitleBytes - 2) shown_title[size++] = c;
   };
   for (const char* word : words) {
     if (size > 0) add(' ');
     for (; *word != 0; ++word) add(*word);
   }
-  title[size] = 0;
+  shown_title[size] = 0;
 }
 
 absl::Span<char> Title() {
-  return title == nullptr ? absl::Span<char>()
-                          : absl::MakeSpan(title, kTitleBytes);
+  return shown_title == nullptr ? absl::Span<char>()
+                                : absl::MakeSpan(shown_title, kTitleBytes);
 }
 
 Runner::Runner(Jail jail, StepClock clock)
