@@ -33,6 +33,7 @@ RUN_PACKAGES=(
 
 BUILD_PACKAGES=(
   ccache
+  clang-14
   cmake
   # With the next, for the Debian package.
   dpkg-dev
@@ -71,7 +72,6 @@ mapfile -t LIBRARY_PACKAGES < <(library_packages)
 
 TEST_PACKAGES=(
   bubblewrap
-  clang-14
   clang-format-14
   clang-tidy-14
   crun

@@ -13,7 +13,8 @@ target_precompile_headers(sandglass_test_headers PRIVATE
   <gmock/gmock.h> <gtest/gtest.h> <grpcpp/grpcpp.h>
   <sandglass/v1/file_service.grpc.pb.h>
   <sandglass/v1/sandbox_service.grpc.pb.h>
-  <sandglass/v1/session_service.grpc.pb.h>)
+  <sandglass/v1/session_service.grpc.pb.h>
+  ${SANDGLASS_JSON_HEADERS} ${SANDGLASS_SERVICE_HEADERS})
 
 # For tests of what knows no gRPC but RE2, which has flags of its own.
 add_executable(sandglass_unit_headers EXCLUDE_FROM_ALL support/headers.cc)

@@ -8,6 +8,14 @@ target_compile_options(sandglass_options INTERFACE
 # Designated initialisers that leave out members with defaults are the
 # project's way of naming options.
 target_compile_options(sandglass_options INTERFACE -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Whether what a lock guards is used with it alone, and (beta) whether locks are
+  # acquired in their order.
+  target_compile_options(sandglass_options INTERFACE
+    -Wthread-safety -Wthread-safety-beta)
+  # ccache keeps headers that were compiled ahead only where they hold no time.
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(sandglass_options INTERFACE _GLIBCXX_ASSERTIONS)
 else()

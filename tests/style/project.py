@@ -49,11 +49,9 @@ def read(top, path):
 
 
 class Unit:
-    """What the build compiles at once: a source file of the project, or
-    several (`sources`, absolute), of which `path` then is the first."""
+    """A source file of the project, and how the build compiles it."""
 
     def __init__(self, top, entry):
-        self.sources = [entry["file"]]
         self.directory = entry["directory"]
         self.path = os.path.relpath(entry["file"], top)
         self.output = entry.get("output", "")
@@ -62,10 +60,12 @@ class Unit:
         start = next(i for i, a in enumerate(arguments)
                      if re.fullmatch(r"(.*/)?(c|g|clang)\+\+(-[0-9]+)?", a))
         arguments = arguments[start:]
-        # Headers that gcc compiled ahead mean nothing to other tools.
+        # Headers that were compiled ahead are not for other tools: of gcc two
+        # words follow, of clang eight.
         if "-Winvalid-pch" in arguments:
             at = arguments.index("-Winvalid-pch")
-            del arguments[at:at + 3]
+            words = 9 if arguments[at + 1] == "-Xclang" else 3
+            del arguments[at:at + words]
         self.flags = []
         skip = False
         for argument in arguments[1:]:
@@ -91,39 +91,15 @@ def apart(entry):
             for source in sources]
 
 
-def _database(build_dir):
-    with open(os.path.join(build_dir, "compile_commands.json"),
-              encoding="utf-8") as file:
-        return json.load(file)
-
-
 def units(top, build_dir):
     """The project's own source files in the build's compile database."""
+    with open(os.path.join(build_dir, "compile_commands.json"),
+              encoding="utf-8") as file:
+        database = json.load(file)
     unique = {}
-    for entry in _database(build_dir):
+    for entry in database:
         for single in apart(entry):
             unit = Unit(top, single)
             if unit.path.split(os.sep)[0] in CODE_FOLDERS:
                 unique.setdefault(unit.path, unit)
     return [unique[path] for path in sorted(unique)]
-
-
-def units_together(top, build_dir, wanted):
-    """The project's own source files that wanted(path) is true of, those
-    together that the build compiles together: most of their time goes into
-    headers that they share. Each is there once."""
-    seen = set()
-    together = []
-    for entry in _database(build_dir):
-        group = []
-        for single in apart(entry):
-            path = os.path.relpath(single["file"], top)
-            if (path.split(os.sep)[0] in CODE_FOLDERS and path not in seen
-                    and wanted(path)):
-                seen.add(path)
-                group.append(single)
-        if group:
-            unit = Unit(top, group[0])
-            unit.sources = [single["file"] for single in group]
-            together.append(unit)
-    return together

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import unittest
 
-import thread_safety
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -221,7 +220,7 @@ class Shell(StyleCheckTest):
 
 
 class Compiled(StyleCheckTest):
-    """tidy.py and thread_safety.py, each on one planted file."""
+    """tidy.py on one planted file."""
 
     GOOD = ('#include "absl/synchronization/mutex.h"\n'
             "class Counter {\n"
@@ -234,13 +233,6 @@ class Compiled(StyleCheckTest):
             "  absl::Mutex mutex_;\n"
             "  int count_ ABSL_GUARDED_BY(mutex_) = 0;\n"
             "};\n")
-    UNGUARDED = GOOD.replace("    absl::MutexLock lock(&mutex_);\n", "")
-    DISORDERED = (GOOD.replace("absl::Mutex mutex_;",
-                               "absl::Mutex first_ ABSL_ACQUIRED_BEFORE(mutex_);\n"
-                               "  absl::Mutex mutex_;")
-                  .replace("lock(&mutex_);\n",
-                           "lock(&mutex_);\n"
-                           "    absl::MutexLock late(&first_);\n"))
     DANGLING = ("#include <string>\n#include <utility>\n"
                 "int Length(std::string text) {\n"
                 "  std::string taken = std::move(text);\n"
@@ -266,66 +258,12 @@ class Compiled(StyleCheckTest):
             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             check=False, env={**os.environ, "SANDGLASS_CACHE": self.top})
 
-    def test_unguarded_access_is_found(self):
-        good = self.findings("thread_safety.py", self.GOOD)
-        self.assertEqual(good.returncode, 0, good.stdout)
-        bad = self.findings("thread_safety.py", self.UNGUARDED)
-        self.assertEqual(bad.returncode, 1, bad.stdout)
-        self.assertIn("requires holding mutex 'mutex_'", bad.stdout)
-
-    def test_wrong_order_of_locks_is_found(self):
-        bad = self.findings("thread_safety.py", self.DISORDERED)
-        self.assertEqual(bad.returncode, 1, bad.stdout)
-        self.assertIn("'first_' must be acquired before 'mutex_'", bad.stdout)
-
     def test_use_after_move_is_found(self):
         good = self.findings("tidy.py", self.GOOD)
         self.assertEqual(good.returncode, 0, good.stdout)
         bad = self.findings("tidy.py", self.DANGLING)
         self.assertEqual(bad.returncode, 1, bad.stdout)
         self.assertIn("bugprone-use-after-move", bad.stdout)
-
-
-class ChangedSources(StyleCheckTest):
-    """Which sources thread_safety.py --changed means."""
-
-    def setUp(self):
-        super().setUp()
-        os.environ.pop("SANDGLASS_BASE", None)
-        self.write("policy/a.h", "int A();\n")
-        self.write("policy/a.cc", '#include "policy/a.h"\n')
-        self.write("policy/b.cc", "int b;\n")
-
-    def git(self, *words):
-        subprocess.run(["git", "-C", self.top, "-c", "user.name=t",
-                        "-c", "user.email=t", *words],
-                       check=True, stdout=subprocess.DEVNULL)
-
-    def means(self, path):
-        changed = thread_safety.changed_files(self.top)
-        return changed is None or thread_safety.is_changed(
-            self.top, path, changed)
-
-    def test_without_git_all_are_meant(self):
-        self.assertTrue(self.means("policy/b.cc"))
-
-    def test_the_last_commit_and_what_came_after_it(self):
-        self.git("init", "-q")
-        self.git("add", "-A")
-        self.git("commit", "-qm", "first")
-        # One commit has none before it.
-        self.assertTrue(self.means("policy/b.cc"))
-        self.git("commit", "-q", "--allow-empty", "-m", "second")
-        self.assertFalse(self.means("policy/a.cc"))
-        self.write("policy/a.h", "int A(int);\n")
-        self.write("policy/c.cc", "int c;\n")
-        self.assertTrue(self.means("policy/a.cc"))
-        self.assertTrue(self.means("policy/c.cc"))
-        self.assertFalse(self.means("policy/b.cc"))
-        self.git("add", "-A")
-        self.git("commit", "-qm", "third")
-        self.assertTrue(self.means("policy/a.cc"))
-        self.assertFalse(self.means("policy/b.cc"))
 
 
 if __name__ == "__main__":

@@ -20,14 +20,21 @@ if(SANDGLASS_SANITIZER STREQUAL "")
   sandglass_style_test(shell ${style}/shell.sh)
   sandglass_style_test(buf ${style}/buf.sh ${CMAKE_BINARY_DIR})
   sandglass_style_test(tidy /usr/bin/python3 ${style}/tidy.py ${CMAKE_BINARY_DIR})
-  # With every change the sources that were changed, each night all of them.
-  sandglass_style_test(thread_safety
-    /usr/bin/python3 ${style}/thread_safety.py ${CMAKE_BINARY_DIR} --changed)
-  sandglass_style_test(thread_safetyWhole
-    /usr/bin/python3 ${style}/thread_safety.py ${CMAKE_BINARY_DIR})
-  set_tests_properties(style.thread_safety PROPERTIES LABELS "style;part")
-  set_tests_properties(style.thread_safetyWhole PROPERTIES LABELS "style;nightly")
-  # Long, so begun first, one beside the daemons' tests (COST 800).
-  set_tests_properties(style.tidy style.thread_safety style.thread_safetyWhole
-    PROPERTIES COST 900 RESOURCE_LOCK spare_time TIMEOUT 3600)
+  # clang checks locks by their annotations; what it must find it finds, with the
+  # options that all is compiled with.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    foreach(fault NONE UNGUARDED DISORDERED)
+      add_test(NAME style.locks_${fault} COMMAND ${CMAKE_CXX_COMPILER} -std=c++20
+        $<TARGET_PROPERTY:sandglass_options,INTERFACE_COMPILE_OPTIONS>
+        -fsyntax-only -D${fault} ${style}/locks.cc COMMAND_EXPAND_LISTS)
+      set_tests_properties(style.locks_${fault} PROPERTIES LABELS style)
+    endforeach()
+    set_tests_properties(style.locks_UNGUARDED PROPERTIES
+      PASS_REGULAR_EXPRESSION "requires holding mutex 'mutex_'")
+    set_tests_properties(style.locks_DISORDERED PROPERTIES
+      PASS_REGULAR_EXPRESSION "'first_' must be acquired before 'mutex_'")
+  endif()
+  # Long, so begun before the daemons' tests (COST 800).
+  set_tests_properties(style.tidy PROPERTIES COST 900 RESOURCE_LOCK spare_time
+    TIMEOUT 3600)
 endif()

@@ -19,8 +19,7 @@ def main(build_dir, only):
     config = os.path.join(top, ".clang-tidy")
     options = [
         "--quiet", f"--config-file={config}",
-        # The build is g++'s; its options are no concern of this check, and
-        # plain warnings are thread_safety.py's.
+        # Plain warnings are the build's.
         "--extra-arg=-Wno-everything",
     ]
     version = subprocess.run([TIDY, "--version"], stdout=subprocess.PIPE,
