@@ -9,8 +9,9 @@ if(NOT lines)
 endif()
 set(tests "")
 
-# Adds a test of ctest to `tests`, with a label beside its own where that isn't "".
-function(add_one name filter label)
+# Adds a test of a suite's to `tests`, with a label beside its own where that
+# isn't "".
+function(add_one suite name filter label)
   string(APPEND tests
     "add_test([==[${name}]==] [==[${PROGRAM}]==]"
     " [==[--gtest_filter=${filter}]==])\n"
@@ -25,6 +26,9 @@ function(add_one name filter label)
     string(APPEND tests " [==[${word}]==]")
     set(before "${word}")
   endforeach()
+  if(ONE_AT_A_TIME AND suite MATCHES "^(${ONE_AT_A_TIME})$")
+    string(APPEND tests " RESOURCE_LOCK full_machine")
+  endif()
   string(APPEND tests ")\n")
   set(tests "${tests}" PARENT_SCOPE)
 endfunction()
@@ -40,19 +44,19 @@ foreach(line IN LISTS lines)
     if(name STREQUAL suite)
       math(EXPR at "${at} + 1")
       string(SUBSTRING "${part}" ${at} -1 filter)
-      add_one("${PREFIX}${suite}Whole" "${suite}.*" nightly)
-      add_one("${PREFIX}${suite}" "${filter}" part)
+      add_one("${suite}" "${PREFIX}${suite}Whole" "${suite}.*" nightly)
+      add_one("${suite}" "${PREFIX}${suite}" "${filter}" part)
       set(filter "")
     endif()
   endforeach()
   if(NIGHTLY AND suite MATCHES "^(${NIGHTLY})$")
-    add_one("${PREFIX}${suite}" "${filter}" nightly)
+    add_one("${suite}" "${PREFIX}${suite}" "${filter}" nightly)
   elseif(filter)
-    add_one("${PREFIX}${suite}" "${filter}" "")
+    add_one("${suite}" "${PREFIX}${suite}" "${filter}" "")
   endif()
 endforeach()
-# A suite that was renamed must not leave its nightly part behind.
-string(REPLACE "|" ";" named "${NIGHTLY}")
+# A suite that was renamed must not leave what is said of it behind.
+string(REPLACE "|" ";" named "${NIGHTLY}|${ONE_AT_A_TIME}")
 foreach(part IN LISTS PARTS)
   string(REGEX REPLACE "=.*" "" part "${part}")
   list(APPEND named ${part})

@@ -75,8 +75,9 @@ run_tests() {
   local preset=$1 dir=$2 log=$2/logs/ctest.log code=0 start=$SECONDS
   shift 2
   say "Testing ($preset)"
-  # Two at a time; tests that would disturb each other have a lock.
-  ctest --test-dir "$dir" --output-on-failure --parallel 2 "$@" 2>&1 |
+  # Three at a time, since many wait; tests that would disturb each other have a
+  # lock.
+  ctest --test-dir "$dir" --output-on-failure --parallel 3 "$@" 2>&1 |
     tee "$log" | show_tests || code=$?
   summarise "tests ($preset)" "$dir" "$code" $((SECONDS - start))
 }

@@ -24,12 +24,12 @@ foreach(target sandglassd sandglass-spawner sandglass-egress sandglass
   endif()
 endforeach()
 sandglass_add_suites(sandglass_chaos_test e2e. NIGHTLY Chaos Soak
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK full_machine COST 800
   FIXTURES_REQUIRED languages)
 # One fault of each sort with every change: a process that dies, a full disk, too
 # many processes, clients that go.
 add_test(NAME e2e.ChaosOfEachSort COMMAND sandglass_chaos_test
   --gtest_filter=Chaos.TheDaemonSurvivesAKilledSpawner:Chaos.TheDaemonSurvivesAFullStateDisk:Chaos.TheDaemonSurvivesALackOfProcesses:Chaos.TheDaemonSurvivesClientsThatGoInMidCall)
 set_tests_properties(e2e.ChaosOfEachSort PROPERTIES
-  LABELS "e2e;part" TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  LABELS "e2e;part" TIMEOUT 600 RESOURCE_LOCK full_machine COST 800
   FIXTURES_REQUIRED languages)

@@ -174,20 +174,18 @@ foreach(target sandglassd sandglass-spawner sandglass-egress)
     add_dependencies(sandglass_durable_test ${target})
   endif()
 endforeach()
-# Two locks keep tests from slowing each other on small machines: at most one
-# daemon at a time works for tests that fill it, measure it or look at the host,
-# which have the lock sandglassd, and one beside it for tests that only want
-# answers of theirs, which have the lock sandglassd_beside.
 sandglass_add_suites(sandglass_durable_test e2e.
   PART
     # Without those that wait for a time limit of the daemon's.
     "HostileSession=HostileSession.*-HostileSession.HolesWithoutEnd*"
     "All/HostileKernelStart=All/HostileKernelStart.*-All/HostileKernelStart.*/Drops"
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
+  LABELS e2e TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_e2e_test e2e.
   NIGHTLY Languages/PrestartConformance WholeImage SessionDisk
+  ONE_AT_A_TIME Crash Hostile HostLimits Judges/StressNg LimitsTest Load ManySessions
+    Pool SmallDaemon
   PART
     # Without those that wait until a server or a helper that hangs is given up.
     "Crash=Crash.*-Crash.*ThatHangs*"
@@ -196,26 +194,26 @@ sandglass_add_suites(sandglass_e2e_test e2e.
     # Without a collection of cells, which the kernels' own tests have.
     "ManySessions=ManySessions.*-ManySessions.CellsOfOthers*"
     "Languages/WarmFaults=Languages/WarmFaults.*/python"
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_consent_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
+  LABELS e2e TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)
 
-sandglass_add_suites(sandglass_callers_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+sandglass_add_suites(sandglass_callers_test e2e. ONE_AT_A_TIME Callers
+  LABELS e2e TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_filters_test e2e.
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd COST 800
+  LABELS e2e TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_exec_test e2e.
   PART
     # Without a thousand commands in a row, and the client that is waited for.
     "ExecFaults=ExecFaults.*-ExecFaults.AThousandCommandsInARowEndWithTheirCodes:ExecFaults.AClientThatNeverReadsIsGivenUp"
-  LABELS e2e TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
+  LABELS e2e TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)
 
 # Programs that reach what their profile allows, in a network namespace of the
@@ -241,7 +239,7 @@ sandglass_add_suites(sandglass_network_test e2e.
     "Network/EachTlsClient=Network/EachTlsClient.*/Curl:Network/EachTlsClient.*/Urllib:Network/EachTlsClient.*/NodeFetch"
     "Network/EachClientThatTrusts=Network/EachClientThatTrusts.*/Curl:Network/EachClientThatTrusts.*/Urllib:Network/EachClientThatTrusts.*/JavaHttpClient"
     "Network/EachManager=Network/EachManager.GetsAPackageThroughTheProxyThatItFinds/*:Network/EachManager.*/Pip"
-  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd_beside COST 800
+  LABELS e2e TIMEOUT 600 COST 800
   FIXTURES_REQUIRED languages)
 
 # Libraries that are installed from registries in a network namespace of the
@@ -269,14 +267,14 @@ foreach(target sandglassd sandglass)
 endforeach()
 sandglass_add_suites(sandglass_library_test e2e.
   NIGHTLY Registries/LibrariesOfTheMachine
-  LABELS e2e TIMEOUT 600 RESOURCE_LOCK sandglassd_beside COST 800
+  LABELS e2e TIMEOUT 600 COST 800
   FIXTURES_REQUIRED languages)
 
-# Languages are prepared before any test looks at the time.
+# Languages are prepared before any test looks at the time, by one daemon.
 add_test(NAME e2e.prepare COMMAND sandglass_e2e_test
   --gtest_filter=Compile.WhatIsPreparedCanOnlyBeRead)
 set_tests_properties(e2e.prepare PROPERTIES LABELS e2e TIMEOUT 600
-  RESOURCE_LOCK sandglassd FIXTURES_SETUP languages)
+  FIXTURES_SETUP languages)
 
 # sandglass_add_repeat(NAME CHANGE-FILTER NIGHTLY-FILTER ENVIRONMENT): tests of
 # sandglass_e2e_test in another setting. With every change the first filter's,
@@ -287,7 +285,7 @@ function(sandglass_add_repeat name change nightly environment)
   add_test(NAME e2e.${name}Whole COMMAND sandglass_e2e_test --gtest_brief=1
     "--gtest_filter=${nightly}")
   set_tests_properties(e2e.${name} e2e.${name}Whole PROPERTIES
-    ENVIRONMENT "${environment}" TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800)
+    ENVIRONMENT "${environment}" TIMEOUT 600 COST 800)
   set_tests_properties(e2e.${name} PROPERTIES LABELS "e2e;part")
   set_tests_properties(e2e.${name}Whole PROPERTIES LABELS "e2e;nightly")
 endfunction()

@@ -11,5 +11,5 @@ sandglass_add_suites(sandglass_examples_test examples.
   PART
     # One with packages of a registry, one with those of the machine.
     "Examples=Examples.PythonExampleRuns:Examples.RubyExampleRuns"
-  LABELS examples TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
+  LABELS examples TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)

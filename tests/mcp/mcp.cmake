@@ -16,5 +16,5 @@ sandglass_add_suites(sandglass_mcp_test mcp.
   PART
     # One of each language, and of each major version of the protocol.
     "McpClientsOfTheMachine=McpClientsOfTheMachine.ThePythonClientWithoutAHandshakeWorks:McpClientsOfTheMachine.TheNodeClientWithAHandshakeWorks"
-  LABELS mcp TIMEOUT 1200 RESOURCE_LOCK sandglassd_beside COST 800
+  LABELS mcp TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)

@@ -49,8 +49,8 @@ class Daemon:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="sandglass-test-"))
         self.directory.chmod(0o755)
         self.address = f"unix:{self.directory}/run/sock"
-        # The cache's own has one daemon at a time, and other tests may have one.
-        libraries = {"dir": str(BUILD / "test-cache" / "python-libraries")}
+        # Only one daemon at a time may use a directory of libraries.
+        libraries = {"dir": str(self.directory / "libraries")}
         defaults = {"canaries": False, "libraries": libraries, **own_ids()}
         self.config = {**defaults, **(config or {})}
         self.policy = None

@@ -4,7 +4,7 @@ function(sandglass_python_test name labels group)
   add_test(NAME python.${name} COMMAND
     ${PROJECT_SOURCE_DIR}/tests/python/run.sh ${CMAKE_BINARY_DIR} ${group} ${ARGN})
   set_tests_properties(python.${name} PROPERTIES LABELS "${labels}" TIMEOUT 900
-    RESOURCE_LOCK sandglassd_beside COST 800 SKIP_RETURN_CODE 77
+    COST 800 SKIP_RETURN_CODE 77
     FIXTURES_REQUIRED languages)
 endfunction()
 

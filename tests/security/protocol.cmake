@@ -37,5 +37,5 @@ add_dependencies(sandglass_program_protocol_test sandglassd sandglass-spawner)
 gtest_discover_tests(sandglass_program_protocol_test
   TEST_PREFIX "security."
   DISCOVERY_TIMEOUT 60
-  PROPERTIES LABELS security TIMEOUT 200 RESOURCE_LOCK sandglassd COST 800
+  PROPERTIES LABELS security TIMEOUT 200 COST 800
     FIXTURES_REQUIRED languages)

@@ -56,8 +56,8 @@ add_dependencies(sandglass_security_test
 function(sandglass_security_test name labels filter)
   add_test(NAME security.${name} COMMAND sandglass_security_test --gtest_brief=1
     "--gtest_filter=${filter}")
-  set_tests_properties(security.${name} PROPERTIES LABELS "${labels}" TIMEOUT 400
-    RUN_SERIAL TRUE FIXTURES_REQUIRED languages  # they look at the whole host
+  set_tests_properties(security.${name} PROPERTIES LABELS "${labels}" TIMEOUT 600
+    RESOURCE_LOCK full_machine COST 800 FIXTURES_REQUIRED languages
     # A name that no suite has any more.
     FAIL_REGULAR_EXPRESSION "[^0-9]0 tests from 0 test suites ran")
 endfunction()
@@ -81,6 +81,10 @@ sandglass_security_test(HostWatchTest "security;nightly" "HostWatchTest.*")
 sandglass_security_part(HostileScripts
   "*/HostileScripts.NoAttackSucceeds/*:*/HostileScripts.NoAttackSucceedsAmongManyAtOnce/python")
 
+# They measure what the whole host uses, or what one jail notices of another.
+set_tests_properties(security.Covert security.HostileBombs PROPERTIES
+  RUN_SERIAL TRUE)
+
 # What runs out is an answer to one call.
 add_executable(sandglass_shortage_test
   security/host/fault_injector.cc
@@ -92,5 +96,5 @@ target_compile_definitions(sandglass_shortage_test PRIVATE
   SANDGLASSD="$<TARGET_FILE:sandglassd>")
 add_dependencies(sandglass_shortage_test sandglassd sandglass-spawner)
 sandglass_add_suites(sandglass_shortage_test security.
-  LABELS security TIMEOUT 600 RESOURCE_LOCK sandglassd COST 800
+  LABELS security TIMEOUT 600 COST 800
   FIXTURES_REQUIRED languages)

@@ -75,17 +75,11 @@ void AddKey(const std::string& key, const std::string& value,
                 absl::StrCat("\"", key, "\": ", value, empty ? "" : ", "));
 }
 
-// Tests with the lock sandglassd_beside (e2e.cmake) run beside one with the
-// lock sandglassd, which has the cache's libraries: only one daemon at a time
-// may.
-void AddOwnLibraries(std::string& config) {
-  const absl::string_view program = program_invocation_short_name;
-  for (const absl::string_view beside : {"consent", "durable", "examples",
-                                         "exec", "library", "mcp", "network"}) {
-    if (program != absl::StrCat("sandglass_", beside, "_test")) continue;
-    AddKey("libraries", R"({"dir": ")" TEST_CACHE_DIR R"(/libraries-beside"})",
-           config);
-  }
+// Only one daemon at a time may use a directory of libraries, and several run
+// at once.
+void AddOwnLibraries(const std::string& directory, std::string& config) {
+  AddKey("libraries",
+         absl::StrCat(R"({"dir": ")", directory, R"(/libraries"})"), config);
 }
 
 // Daemons that run side by side must not share ids, and all that are started
@@ -209,7 +203,7 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   // One that isn't root has those of its own user namespace.
   if (DaemonPath().find("rootless") == std::string::npos) {
     AddOwnIds(config);
-    AddOwnLibraries(config);
+    AddOwnLibraries(directory_, config);
   }
   {
     const std::string path = absl::StrCat(directory_, "/config.json");
