@@ -181,11 +181,18 @@ parallel_jobs() {
 
 # build_preset PRESET BINARY_DIR [TARGET…]: configures and builds a preset.
 build_preset() {
-  local preset=$1 dir=$2 targets=()
+  local preset=$1 dir=$2 targets=() fresh=() compiler
   shift 2
   (($# == 0)) || targets=(--target "$@")
+  # CMake takes up another compiler than before only in a fresh start.
+  compiler="$(cmake -S "$SANDGLASS_ROOT" --preset "$preset" -N |
+    sed -nE 's/^ *CMAKE_CXX_COMPILER="(.*)"$/\1/p')"
+  if [[ -n $compiler && -f $dir/CMakeCache.txt ]] &&
+    ! grep -Eq "^CMAKE_CXX_COMPILER:[A-Z]+=(.*/)?${compiler//+/\\+}\$" "$dir/CMakeCache.txt"; then
+    fresh=(--fresh)
+  fi
   run_step "Configuring ($preset)" "$dir/logs/configure.log" \
-    cmake -S "$SANDGLASS_ROOT" --preset "$preset" || return
+    cmake -S "$SANDGLASS_ROOT" --preset "$preset" "${fresh[@]}" || return
   NINJA_STATUS='[%f/%t] ' run_step "Building ($preset)" "$dir/logs/build.log" \
     cmake --build "$dir" --parallel "$(parallel_jobs)" "${targets[@]}"
 }
