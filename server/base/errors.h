@@ -21,6 +21,11 @@ namespace sandglass::server {
 // The most violations that one answer lists; the others are only counted.
 inline constexpr size_t kMaxViolations = 32;
 
+// The domain of every ErrorInfo.
+inline constexpr char kErrorDomain[] = "sandglass.dev";
+// The name of each payload of a status begins with this.
+inline constexpr char kErrorTypePrefix[] = "type.googleapis.com/";
+
 // INVALID_ARGUMENT, "INVALID_REQUEST". `violations` must not be empty.
 absl::Status InvalidRequest(
     const std::vector<policy::FieldViolation>& violations);

@@ -29,6 +29,12 @@ std::string AsUtf8(std::string_view bytes) {
   return text;
 }
 
+std::string Shorten(absl::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  const size_t end = WholeCharacters(StdView(text), max_bytes);
+  return absl::StrCat(text.substr(0, end), "…");
+}
+
 bool IsPrintableAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= 0x20 && c <= 0x7e; });

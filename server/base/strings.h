@@ -26,6 +26,11 @@ using policy::WholeCharacters;
 // Returns `bytes` with each byte that isn't valid UTF-8 replaced by U+FFFD.
 std::string AsUtf8(std::string_view bytes);
 
+// Returns all of `text` if it has at most `max_bytes` bytes. Otherwise returns
+// its first `max_bytes` bytes, or a few less, followed by "…". It cuts between
+// characters, since a message that is sent must stay valid UTF-8.
+std::string Shorten(absl::string_view text, size_t max_bytes);
+
 // True when every byte is printable ASCII (0x20–0x7e).
 bool IsPrintableAscii(std::string_view text);
 
