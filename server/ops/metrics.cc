@@ -9,16 +9,19 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "policy/seccomp/syscall_names.h"
-#include "policy/verdict/verdict.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "prometheus/text_serializer.h"
+#include "server/audit/audit_fields.h"
 #include "server/base/proto_time.h"
 #include "server/base/strings.h"
 #include "server/base/tcp_socket.h"
@@ -31,58 +34,20 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Histogram;
 
-// Bounds in seconds. A warm run takes about one millisecond; a profile's limit
-// is a minute or so.
-const Histogram::BucketBoundaries& RunBuckets() {
-  static const auto* buckets = new Histogram::BucketBoundaries{
-      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
-  return *buckets;
-}
-// A single step of making a jail takes microseconds.
-const Histogram::BucketBoundaries& StepBuckets() {
-  static const auto* buckets = new Histogram::BucketBoundaries{
-      0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1};
-  return *buckets;
-}
-const Histogram::BucketBoundaries& MemoryBuckets() {
-  static const auto* buckets = new Histogram::BucketBoundaries{
-      1 << 20,   4 << 20, 16 << 20,       64 << 20,
-      256 << 20, 1 << 30, 4.0 * (1 << 30)};
-  return *buckets;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(c));
-  return lower;
-}
-
-std::string OutcomeText(v1::Outcome outcome) {
-  return std::string(
-      policy::OutcomeName(static_cast<policy::Outcome>(outcome)));
-}
-
 // The limit that a run with this outcome reached; empty when it is none.
 std::string LimitOf(v1::Outcome outcome) {
-  switch (outcome) {
-    case v1::OUTCOME_TIMEOUT:
-      return "wall_time";
-    case v1::OUTCOME_CPU_LIMIT:
-      return "cpu_time";
-    case v1::OUTCOME_MEMORY_LIMIT:
-      return "memory";
-    case v1::OUTCOME_OUTPUT_LIMIT:
-      return "output";
-    case v1::OUTCOME_DISK_LIMIT:
-      return "disk";
-    case v1::OUTCOME_FILE_SIZE_LIMIT:
-      return "file_size";
-    case v1::OUTCOME_PIDS_LIMIT:
-      return "processes";
-    default:
-      return "";
+  constexpr std::pair<v1::Outcome, const char*> kLimits[] = {
+      {v1::OUTCOME_TIMEOUT, "wall_time"},
+      {v1::OUTCOME_CPU_LIMIT, "cpu_time"},
+      {v1::OUTCOME_MEMORY_LIMIT, "memory"},
+      {v1::OUTCOME_OUTPUT_LIMIT, "output"},
+      {v1::OUTCOME_DISK_LIMIT, "disk"},
+      {v1::OUTCOME_FILE_SIZE_LIMIT, "file_size"},
+      {v1::OUTCOME_PIDS_LIMIT, "processes"}};
+  for (const auto& [reached, limit] : kLimits) {
+    if (reached == outcome) return limit;
   }
+  return "";
 }
 
 double Seconds(const google::protobuf::Duration& duration) {
@@ -100,13 +65,10 @@ std::string CallLabel(const sandbox::RefusedCall& call) {
 
 std::string BoolText(bool value) { return value ? "true" : "false"; }
 
-// Splits "/sandglass.v1.SandboxService/RunCode" into service and method.
-std::pair<std::string, std::string> MethodParts(std::string_view method) {
-  if (!method.empty() && method.front() == '/') method.remove_prefix(1);
-  const size_t slash = method.find('/');
-  if (slash == std::string_view::npos) return {std::string(method), ""};
-  return {std::string(method.substr(0, slash)),
-          std::string(method.substr(slash + 1))};
+// Adds to the counter that a family has for these labels.
+void Count(Family<Counter>& family, const prometheus::Labels& labels,
+           uint64_t amount = 1) {
+  family.Add(labels).Increment(static_cast<double>(amount));
 }
 
 template <typename Made>
@@ -118,9 +80,9 @@ class ByName {
   Made& Get(const std::string& name, const Make& make)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    auto found = made_.find(name);
-    if (found == made_.end()) found = made_.emplace(name, make()).first;
-    return found->second;
+    const auto [place, is_new] = made_.try_emplace(name);
+    if (is_new) place->second = make();
+    return place->second;
   }
 
  private:
@@ -143,6 +105,17 @@ struct Metrics::Families {
       "queue",   "acquire", "stage_in", "analysis",
       "compile", "run",     "drain",    "stage_out"};
 
+  // Bounds in seconds. A warm run takes about one millisecond; a profile's
+  // limit is a minute or so.
+  const Histogram::BucketBoundaries run_buckets = {
+      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
+  // A single step of making a jail takes microseconds.
+  const Histogram::BucketBoundaries step_buckets = {
+      0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1};
+  const Histogram::BucketBoundaries memory_buckets = {
+      1 << 20,   4 << 20, 16 << 20,       64 << 20,
+      256 << 20, 1 << 30, 4.0 * (1 << 30)};
   std::shared_ptr<prometheus::Registry> registry =
       std::make_shared<prometheus::Registry>();
   Family<Counter>& runs =
@@ -212,13 +185,13 @@ struct Metrics::Families {
       OfLanguage made{};
       for (size_t i = 0; i < kPhases.size(); ++i) {
         made.phases[i] = &phase.Add(
-            {{"language", language}, {"phase", kPhases[i]}}, RunBuckets());
+            {{"language", language}, {"phase", kPhases[i]}}, run_buckets);
       }
       for (const bool warm : {false, true}) {
         made.total[warm] = &total.Add(
-            {{"language", language}, {"warm", BoolText(warm)}}, RunBuckets());
+            {{"language", language}, {"warm", BoolText(warm)}}, run_buckets);
       }
-      made.memory = &memory.Add({{"language", language}}, MemoryBuckets());
+      made.memory = &memory.Add({{"language", language}}, memory_buckets);
       made.cpu = &cpu.Add({{"language", language}});
       return made;
     });
@@ -243,7 +216,7 @@ struct Metrics::Families {
       steps
           .Get(done.step(),
                [&] {
-                 return &step.Add({{"step", done.step()}}, StepBuckets());
+                 return &step.Add({{"step", done.step()}}, step_buckets);
                })
           ->Observe(Seconds(done.duration()));
     }
@@ -265,33 +238,33 @@ struct Metrics::Families {
          {std::pair("stdout", &response.stdout()),
           std::pair("stderr", &response.stderr())}) {
       if (written->total_bytes() == 0) continue;
-      output.Add({{"stream", stream}})
-          .Increment(static_cast<double>(written->total_bytes()));
+      Count(output, {{"stream", stream}}, written->total_bytes());
       if (written->total_bytes() > written->data().size()) {
-        left_out.Add({{"stream", stream}})
-            .Increment(static_cast<double>(written->total_bytes() -
-                                           written->data().size()));
+        Count(left_out, {{"stream", stream}},
+              written->total_bytes() - written->data().size());
       }
     }
     for (const v1::Redaction& redaction : response.redactions()) {
-      redactions.Add({{"pattern", redaction.name()}})
-          .Increment(static_cast<double>(redaction.count()));
+      Count(redactions, {{"pattern", redaction.name()}}, redaction.count());
     }
   }
   void NoteFindings(const v1::RunCodeResponse& response) {
     for (const v1::Finding& finding : response.findings()) {
-      rules
-          .Add({{"severity", Lower(v1::Severity_Name(finding.severity())
-                                       .substr(sizeof("SEVERITY_") - 1))}})
-          .Increment();
+      Count(rules, {{"severity", absl::AsciiStrToLower(absl::StripPrefix(
+                                     v1::Severity_Name(finding.severity()),
+                                     "SEVERITY_"))}});
     }
   }
   void NoteNetwork(const v1::NetworkUse& network) {
-    network_bytes.Add({{"direction", "sent"}})
-        .Increment(static_cast<double>(network.sent_bytes()));
-    network_bytes.Add({{"direction", "received"}})
-        .Increment(static_cast<double>(network.received_bytes()));
-    network_refused.Add({}).Increment(static_cast<double>(network.refused()));
+    Count(network_bytes, {{"direction", "sent"}}, network.sent_bytes());
+    Count(network_bytes, {{"direction", "received"}}, network.received_bytes());
+    Count(network_refused, {}, network.refused());
+  }
+  // Counts a run or command if it reached a limit.
+  void NoteLimit(v1::Outcome outcome, const std::string& language) {
+    if (const std::string limit = LimitOf(outcome); !limit.empty()) {
+      Count(limit_hits, {{"limit", limit}, {"language", language}});
+    }
   }
 };
 
@@ -300,15 +273,10 @@ Metrics::~Metrics() { Stop(); }
 
 void Metrics::RecordRun(const v1::RunCodeResponse& response) {
   Families& all = *families_;
-  const std::string& language = response.language();
-  all.runs
-      .Add({{"language", language},
-            {"outcome", OutcomeText(response.outcome())},
-            {"warm", BoolText(response.timings().warm())}})
-      .Increment();
-  if (const std::string limit = LimitOf(response.outcome()); !limit.empty()) {
-    all.limit_hits.Add({{"limit", limit}, {"language", language}}).Increment();
-  }
+  Count(all.runs, {{"language", response.language()},
+                   {"outcome", AuditOutcome(response.outcome())},
+                   {"warm", BoolText(response.timings().warm())}});
+  all.NoteLimit(response.outcome(), response.language());
   all.NoteTimings(response);
   all.NoteUsage(response);
   all.NoteOutput(response);
@@ -317,18 +285,14 @@ void Metrics::RecordRun(const v1::RunCodeResponse& response) {
 }
 
 void Metrics::RecordCommand(const v1::ExecEnd& end) {
-  families_->commands.Add({{"outcome", OutcomeText(end.outcome())}})
-      .Increment();
-  if (const std::string limit = LimitOf(end.outcome()); !limit.empty()) {
-    families_->limit_hits.Add({{"limit", limit}, {"language", ""}}).Increment();
-  }
+  Count(families_->commands, {{"outcome", AuditOutcome(end.outcome())}});
+  families_->NoteLimit(end.outcome(), "");
 }
 
 void Metrics::RecordRefusedCalls(const std::string& language,
                                  const sandbox::RefusedCalls& calls) {
   const auto add = [&](const std::string& call, uint64_t count) {
-    families_->denials.Add({{"language", language}, {"call", call}})
-        .Increment(static_cast<double>(count));
+    Count(families_->denials, {{"language", language}, {"call", call}}, count);
   };
   for (const sandbox::RefusedCall& call : calls.calls) {
     add(CallLabel(call), call.count);
@@ -337,31 +301,30 @@ void Metrics::RecordRefusedCalls(const std::string& language,
 }
 
 void Metrics::RecordFill(const JailKey& key, absl::Duration took, bool made) {
-  if (!made) {
-    families_->fill_failures.Add({{"kind", key.kind}}).Increment();
-    return;
+  const prometheus::Labels labels = {{"kind", key.kind}};
+  if (made) {
+    families_->fill.Add(labels, families_->run_buckets)
+        .Observe(absl::ToDoubleSeconds(took));
+  } else {
+    Count(families_->fill_failures, labels);
   }
-  families_->fill.Add({{"kind", key.kind}}, RunBuckets())
-      .Observe(absl::ToDoubleSeconds(took));
 }
 
 void Metrics::RecordCall(std::string_view method, int code,
                          absl::Duration took) {
-  const std::pair<std::string, std::string> parts = MethodParts(method);
-  families_->handled
-      .Add({{"grpc_service", parts.first},
-            {"grpc_method", parts.second},
-            {"grpc_code",
-             absl::StatusCodeToString(static_cast<absl::StatusCode>(code))}})
-      .Increment();
+  const std::pair<std::string, std::string> parts = absl::StrSplit(
+      absl::StripPrefix(AbslView(method), "/"), absl::MaxSplits('/', 1));
+  prometheus::Labels labels = {{"grpc_service", parts.first},
+                               {"grpc_method", parts.second}};
   families_->methods
       .Get(std::string(method),
            [&] {
-             return &families_->handling.Add(
-                 {{"grpc_service", parts.first}, {"grpc_method", parts.second}},
-                 RunBuckets());
+             return &families_->handling.Add(labels, families_->run_buckets);
            })
       ->Observe(absl::ToDoubleSeconds(took));
+  labels["grpc_code"] =
+      absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+  Count(families_->handled, labels);
 }
 
 absl::StatusOr<std::string> Metrics::Serve(const std::string& address,

@@ -1,5 +1,6 @@
 #include "server/ops/state_metrics.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,17 +28,19 @@ class FamilyList {
     family.help = std::string(help);
     family.type = type;
   }
-  void Add(Labels labels, double value) {
+  template <typename Number>
+  void Add(Labels labels, Number value) {
     ClientMetric& metric = families_.back().metric.emplace_back();
     metric.label = std::move(labels);
-    metric.gauge.value = value;
-    metric.counter.value = value;
+    metric.gauge.value = metric.counter.value = static_cast<double>(value);
   }
-  void Gauge(std::string_view name, std::string_view help, double value) {
+  template <typename Number>
+  void Gauge(std::string_view name, std::string_view help, Number value) {
     Begin(MetricType::Gauge, name, help);
     Add({}, value);
   }
-  void Counter(std::string_view name, std::string_view help, double value) {
+  template <typename Number>
+  void Counter(std::string_view name, std::string_view help, Number value) {
     Begin(MetricType::Counter, name, help);
     Add({}, value);
   }
@@ -46,8 +49,6 @@ class FamilyList {
  private:
   std::vector<MetricFamily> families_;
 };
-
-double Number(uint64_t value) { return static_cast<double>(value); }
 
 // Sums over all sizes of jails: the size can't be a label, since a request may
 // choose it.
@@ -67,8 +68,7 @@ void AddPool(const v1::GetStatusResponse& status, FamilyList& list) {
                        uint64_t PoolSum::*member) {
     list.Begin(MetricType::Gauge, name, help);
     for (const auto& [key, sum] : sums) {
-      list.Add({{"kind", key.first}, {"profile", key.second}},
-               Number(sum.*member));
+      list.Add({{"kind", key.first}, {"profile", key.second}}, sum.*member);
     }
   };
   add("sandglass_pool_ready", "Jails that wait for runs.", &PoolSum::idle);
@@ -80,17 +80,15 @@ void AddYards(const v1::GetStatusResponse& status, FamilyList& list) {
   list.Begin(MetricType::Gauge, "sandglass_jails",
              "Jails by state: in use or ready, spare, or ending.");
   for (const v1::Yard& yard : status.yards()) {
-    list.Add({{"yard", yard.kind()}, {"state", "live"}}, Number(yard.jails()));
-    list.Add({{"yard", yard.kind()}, {"state", "spare"}},
-             Number(yard.spare_jails()));
-    list.Add({{"yard", yard.kind()}, {"state", "ending"}},
-             Number(yard.ending_jails()));
+    list.Add({{"yard", yard.kind()}, {"state", "live"}}, yard.jails());
+    list.Add({{"yard", yard.kind()}, {"state", "spare"}}, yard.spare_jails());
+    list.Add({{"yard", yard.kind()}, {"state", "ending"}}, yard.ending_jails());
   }
   const auto add = [&](MetricType type, std::string_view name,
                        std::string_view help, const auto& value) {
     list.Begin(type, name, help);
     for (const v1::Yard& yard : status.yards()) {
-      list.Add({{"yard", yard.kind()}}, value(yard));
+      list.Add({{"yard", yard.kind()}}, std::invoke(value, yard));
     }
   };
   using Type = MetricType;
@@ -101,26 +99,23 @@ void AddYards(const v1::GetStatusResponse& status, FamilyList& list) {
         return absl::ToDoubleSeconds(FromProto(yard.longest_ending()));
       });
   add(Type::Gauge, "sandglass_yard_cgroups", "Control groups of jails.",
-      [](const v1::Yard& yard) { return Number(yard.cgroups()); });
+      &v1::Yard::cgroups);
   add(Type::Gauge, "sandglass_yard_stray_cgroups",
-      "Control groups that belong to no jail.",
-      [](const v1::Yard& yard) { return Number(yard.stray_cgroups()); });
+      "Control groups that belong to no jail.", &v1::Yard::stray_cgroups);
   add(Type::Gauge, "sandglass_yard_processes",
       "Processes in the yard, the spawner and zygotes among them.",
-      [](const v1::Yard& yard) { return Number(yard.processes()); });
+      &v1::Yard::processes);
   add(Type::Gauge, "sandglass_yard_open_fds", "Descriptors of the spawner.",
-      [](const v1::Yard& yard) { return Number(yard.open_fds()); });
+      &v1::Yard::open_fds);
   add(Type::Gauge, "sandglass_yard_mounts", "Mounts that the spawner sees.",
-      [](const v1::Yard& yard) { return Number(yard.mounts()); });
+      &v1::Yard::mounts);
   add(Type::Counter, "sandglass_zygote_starts_total",
-      "Zygotes that were started.",
-      [](const v1::Yard& yard) { return Number(yard.zygote_starts()); });
+      "Zygotes that were started.", &v1::Yard::zygote_starts);
   add(Type::Counter, "sandglass_zygote_deaths_total",
-      "Zygotes that ended without being told to.",
-      [](const v1::Yard& yard) { return Number(yard.zygote_deaths()); });
+      "Zygotes that ended without being told to.", &v1::Yard::zygote_deaths);
   add(Type::Counter, "sandglass_yard_setup_failures_total",
       "Times that a part of a jail could not be made ahead.",
-      [](const v1::Yard& yard) { return Number(yard.setup_failures()); });
+      &v1::Yard::setup_failures);
   add(Type::Gauge, "sandglass_yard_failing",
       "1 while parts of jails can't be made ahead.",
       [](const v1::Yard& yard) { return yard.failing().empty() ? 0 : 1; });
@@ -130,77 +125,73 @@ void AddAdmission(const v1::GetStatusResponse& status, FamilyList& list) {
   const v1::Admission& admission = status.admission();
   list.Begin(MetricType::Gauge, "sandglass_runs_current",
              "Runs that go on or wait.");
-  list.Add({{"state", "running"}}, Number(admission.running()));
-  list.Add({{"state", "queued"}}, Number(admission.queued()));
+  list.Add({{"state", "running"}}, admission.running());
+  list.Add({{"state", "queued"}}, admission.queued());
   list.Begin(MetricType::Gauge, "sandglass_runs_max",
              "How many there may be of them.");
-  list.Add({{"state", "running"}}, Number(admission.max_running()));
-  list.Add({{"state", "queued"}}, Number(admission.max_queued()));
+  list.Add({{"state", "running"}}, admission.max_running());
+  list.Add({{"state", "queued"}}, admission.max_queued());
   list.Gauge("sandglass_runs_reserve",
              "How many may go on beyond that, of callers that have few.",
-             Number(admission.reserve()));
+             admission.reserve());
   list.Gauge("sandglass_memory_reserved_bytes",
              "Memory that runs and sessions may take together, by their "
              "limits.",
-             Number(admission.memory_reserved_bytes()));
+             admission.memory_reserved_bytes());
   list.Gauge("sandglass_memory_budget_bytes", "The most of that.",
-             Number(admission.memory_budget_bytes()));
+             admission.memory_budget_bytes());
   list.Gauge("sandglass_memory_reserve_bytes",
              "How much beyond that, of callers that have no run going on.",
-             Number(admission.memory_reserve_bytes()));
+             admission.memory_reserve_bytes());
   list.Gauge("sandglass_sessions", "Sessions that there are.",
-             Number(status.sessions()));
+             status.sessions());
   list.Gauge("sandglass_commands_current", "Commands in sessions that go on.",
-             Number(status.commands()));
+             status.commands());
 }
 
 void AddConditions(const v1::GetStatusResponse& status, FamilyList& list) {
-  list.Gauge("sandglass_ready", "1 while all conditions hold.",
-             status.ready() ? 1 : 0);
-  list.Gauge("sandglass_draining", "1 while it ends.",
-             status.draining() ? 1 : 0);
+  list.Gauge("sandglass_ready", "1 while all conditions hold.", status.ready());
+  list.Gauge("sandglass_draining", "1 while it ends.", status.draining());
   list.Begin(MetricType::Gauge, "sandglass_condition",
              "1 while the condition holds.");
   for (const v1::Condition& condition : status.conditions()) {
-    list.Add({{"condition", condition.name()}}, condition.holds() ? 1 : 0);
+    list.Add({{"condition", condition.name()}}, condition.holds());
   }
   list.Begin(MetricType::Counter, "sandglass_errors_total",
              "Requests for runs that were answered with an error.");
   for (const v1::ErrorCount& count : status.errors()) {
     list.Add({{"reason", count.reason()}, {"code", count.code()}},
-             Number(count.calls()));
+             count.calls());
   }
   list.Begin(MetricType::Counter, "sandglass_log_lines_total",
              "Lines of the log that tell of something wrong.");
-  list.Add({{"level", "warning"}}, Number(status.warnings()));
-  list.Add({{"level", "error"}}, Number(status.log_errors()));
+  list.Add({{"level", "warning"}}, status.warnings());
+  list.Add({{"level", "error"}}, status.log_errors());
 }
 
 void AddAudit(const v1::AuditState& audit, FamilyList& list) {
   list.Gauge("sandglass_audit_healthy", "1 while lines can be written.",
-             audit.failure().empty() ? 1 : 0);
+             audit.failure().empty());
   list.Counter("sandglass_audit_lines_total", "Lines that were written.",
-               Number(audit.lines()));
+               audit.lines());
   list.Counter("sandglass_audit_lost_lines_total",
-               "Lines that could not be written.", Number(audit.lost_lines()));
+               "Lines that could not be written.", audit.lost_lines());
 }
 
 void AddCompileCache(const v1::CompileCache& cache, FamilyList& list) {
   list.Begin(MetricType::Counter, "sandglass_compile_cache_lookups_total",
              "Runs of compiled languages, by what the cache had.");
-  list.Add({{"result", "hit"}}, Number(cache.hits()));
-  list.Add({{"result", "miss"}}, Number(cache.misses()));
-  list.Add({{"result", "not_cacheable"}}, Number(cache.not_cacheable()));
+  list.Add({{"result", "hit"}}, cache.hits());
+  list.Add({{"result", "miss"}}, cache.misses());
+  list.Add({{"result", "not_cacheable"}}, cache.not_cacheable());
   list.Gauge("sandglass_compile_cache_bytes", "Bytes on the disk.",
-             Number(cache.bytes()));
+             cache.bytes());
   list.Gauge("sandglass_compile_cache_max_bytes", "The most of them.",
-             Number(cache.max_bytes()));
+             cache.max_bytes());
   list.Counter("sandglass_compile_cache_evicted_total",
-               "Results that were removed for lack of room.",
-               Number(cache.evicted()));
+               "Results that were removed for lack of room.", cache.evicted());
   list.Counter("sandglass_compile_cache_write_failures_total",
-               "Results that could not be written.",
-               Number(cache.write_failures()));
+               "Results that could not be written.", cache.write_failures());
 }
 
 // Uses the names of Prometheus's own client libraries.
@@ -215,13 +206,12 @@ void AddProcess(const v1::GetStatusResponse& status, FamilyList& list) {
   list.Gauge("process_start_time_seconds",
              "When the daemon began, in seconds since 1970.", began);
   list.Gauge("process_resident_memory_bytes", "Of the daemon's own process.",
-             Number(status.resident_bytes()));
+             status.resident_bytes());
   list.Gauge("process_open_fds", "Of the daemon's own process.",
-             Number(status.open_fds()));
-  list.Gauge("process_max_fds", "The most of them.",
-             Number(status.max_open_fds()));
+             status.open_fds());
+  list.Gauge("process_max_fds", "The most of them.", status.max_open_fds());
   list.Gauge("process_threads", "Of the daemon's own process.",
-             Number(status.threads()));
+             status.threads());
 }
 
 }  // namespace
