@@ -18,27 +18,23 @@ namespace {
 constexpr char kDefaultAccount[] = "sandglass";
 constexpr size_t kEntryBytes = 64 << 10;
 
-std::optional<Identity> FindUser(const std::string& name) {
+// Looks an entry up with a function such as getpwnam_r(3), and returns what
+// `part` makes of it. The entry's texts live only so long.
+template <typename Entry, typename Key, typename Part>
+auto LookUp(int (*get)(Key, Entry*, char*, size_t, Entry**), Key key,
+            const Part& part) {
   std::vector<char> buffer(kEntryBytes);
-  passwd entry{};
-  passwd* found = nullptr;
-  if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(),
-                   &found) != 0 ||
-      found == nullptr) {
-    return std::nullopt;
-  }
-  return Identity{found->pw_uid, found->pw_gid};
+  Entry entry{};
+  Entry* found = nullptr;
+  const int error = get(key, &entry, buffer.data(), buffer.size(), &found);
+  return error == 0 && found != nullptr ? std::optional(part(*found))
+                                        : std::nullopt;
 }
 
-std::optional<std::string> OwnerOf(uid_t uid) {
-  std::vector<char> buffer(kEntryBytes);
-  passwd entry{};
-  passwd* found = nullptr;
-  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
-      found == nullptr) {
-    return std::nullopt;
-  }
-  return std::string(found->pw_name);
+std::optional<Identity> FindUser(const std::string& name) {
+  return LookUp(::getpwnam_r, name.c_str(), [](const passwd& user) {
+    return Identity{user.pw_uid, user.pw_gid};
+  });
 }
 
 absl::StatusOr<Identity> ParseNumbers(const std::string& user) {
@@ -60,7 +56,9 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
   if (user.empty()) {
     if (const auto account = FindUser(kDefaultAccount)) return *account;
     const uid_t uid = uid_base - 1;
-    if (const auto owner = OwnerOf(uid)) {
+    if (const auto owner = LookUp(::getpwuid_r, uid, [](const passwd& found) {
+          return std::string(found.pw_name);
+        })) {
       return absl::InvalidArgumentError(absl::StrCat(
           "user: is not set, there is no account \"", kDefaultAccount,
           "\", and uid ", uid, " belongs to ", Quoted(*owner),
@@ -86,13 +84,9 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
 
 absl::StatusOr<gid_t> ResolveGroup(const std::string& group, gid_t fallback) {
   if (group.empty()) return fallback;
-  std::vector<char> buffer(kEntryBytes);
-  ::group entry{};
-  ::group* found = nullptr;
-  if (::getgrnam_r(group.c_str(), &entry, buffer.data(), buffer.size(),
-                   &found) == 0 &&
-      found != nullptr) {
-    return found->gr_gid;
+  if (const auto known = LookUp(::getgrnam_r, group.c_str(),
+                                [](const ::group& g) { return g.gr_gid; })) {
+    return *known;
   }
   gid_t gid = 0;
   if (absl::SimpleAtoi(group, &gid)) return gid;

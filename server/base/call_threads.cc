@@ -105,22 +105,22 @@ bool CallThreads::MayRun(const Waiting& waiting) const {
           running_.RoomFor(waiting.key.caller) == Shares::Room::kYes);
 }
 
-bool CallThreads::CanRunSome() const {
-  return std::any_of(waiting_.begin(), waiting_.end(),
-                     [this](const Waiting& waiting) {
-                       mutex_.AssertReaderHeld();
-                       return MayRun(waiting);
-                     });
+std::list<CallThreads::Waiting>::iterator CallThreads::FirstThatMayRun() {
+  return std::find_if(waiting_.begin(), waiting_.end(),
+                      [this](const Waiting& waiting) {
+                        mutex_.AssertReaderHeld();
+                        return MayRun(waiting);
+                      });
 }
 
-bool CallThreads::HasWork() const {
-  return (stopping_ && waiting_.empty()) || CanRunSome();
+bool CallThreads::HasWork() {
+  return (stopping_ && waiting_.empty()) || FirstThatMayRun() != waiting_.end();
 }
 
 void CallThreads::StartThread(int max) {
   // An idle thread will find the work.
   if (idle_ > 0 || threads_.size() >= static_cast<size_t>(max) ||
-      !CanRunSome()) {
+      FirstThatMayRun() == waiting_.end()) {
     return;
   }
   for (std::thread& thread : ended_) thread.join();
@@ -141,11 +141,7 @@ void CallThreads::Work(Threads::iterator self) {
     mutex_.AwaitWithTimeout(absl::Condition(this, &CallThreads::HasWork),
                             kPatience);
     --idle_;
-    const auto next = std::find_if(waiting_.begin(), waiting_.end(),
-                                   [this](const Waiting& waiting) {
-                                     mutex_.AssertReaderHeld();
-                                     return MayRun(waiting);
-                                   });
+    const auto next = FirstThatMayRun();
     if (next == waiting_.end()) {
       const bool spare =
           threads_.size() > static_cast<size_t>(options_.threads);

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_BASE_CALL_THREADS_H_
 #define SANDGLASS_SERVER_BASE_CALL_THREADS_H_
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,7 +9,6 @@
 #include <map>
 #include <string>
 #include <thread>
-#include <tuple>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -42,12 +42,7 @@ struct CallKey {
   std::string caller;
   std::string what;
 
-  friend bool operator<(const CallKey& a, const CallKey& b) {
-    return std::tie(a.caller, a.what) < std::tie(b.caller, b.what);
-  }
-  friend bool operator==(const CallKey& a, const CallKey& b) {
-    return a.caller == b.caller && a.what == b.what;
-  }
+  friend auto operator<=>(const CallKey&, const CallKey&) = default;
 };
 
 // Threads for calls that wait on a jail, so that gRPC's own threads never do.
@@ -94,8 +89,10 @@ class CallThreads {
   void Put(const CallKey& key, uint64_t bytes, Task task)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayRun(const Waiting& waiting) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  bool CanRunSome() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // The end of the list when there is none.
+  std::list<Waiting>::iterator FirstThatMayRun()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts one more thread if all threads are busy, there are fewer than `max`
   // and some waiting task may run.
   void StartThread(int max) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -6,13 +6,6 @@
 namespace sandglass::server {
 namespace {
 
-std::string Finish(EVP_MD_CTX* context) {
-  unsigned char bytes[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  EVP_DigestFinal_ex(context, bytes, &size);
-  return {reinterpret_cast<const char*>(bytes), size};
-}
-
 // Fetched once, because EVP_sha256() would look the algorithm up at each use
 // (crypto(7), "Implicit fetching").
 const EVP_MD* TheDigest() {
@@ -26,10 +19,13 @@ Digest::Digest() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
   EVP_DigestInit_ex(context_.get(), TheDigest(), nullptr);
 }
 
+void Digest::AddBytes(std::string_view bytes) {
+  EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
+}
+
 void Digest::Add(std::string_view text) {
-  const std::string size = absl::StrCat(text.size(), ":");
-  EVP_DigestUpdate(context_.get(), size.data(), size.size());
-  EVP_DigestUpdate(context_.get(), text.data(), text.size());
+  AddBytes(absl::StrCat(text.size(), ":"));
+  AddBytes(text);
 }
 
 void Digest::AddNumber(uint64_t number) { Add(absl::StrCat(number)); }
@@ -48,16 +44,19 @@ void Digest::AddPairs(
   }
 }
 
-std::string Digest::Hex() {
-  return absl::BytesToHexString(Finish(context_.get()));
+std::string Digest::Finish() {
+  unsigned char bytes[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  EVP_DigestFinal_ex(context_.get(), bytes, &size);
+  return {reinterpret_cast<const char*>(bytes), size};
 }
 
+std::string Digest::Hex() { return absl::BytesToHexString(Finish()); }
+
 std::string Sha256(std::string_view bytes) {
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(
-      EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  EVP_DigestInit_ex(context.get(), TheDigest(), nullptr);
-  EVP_DigestUpdate(context.get(), bytes.data(), bytes.size());
-  return Finish(context.get());
+  Digest digest;
+  digest.AddBytes(bytes);
+  return digest.Finish();
 }
 
 }  // namespace sandglass::server

@@ -13,15 +13,19 @@ namespace sandglass::server {
 
 // A SHA-256 over texts, each preceded by its length, and over lists, each
 // preceded by its count. So two different sequences of calls of the same shape
-// never hash the same bytes.
+// never hash the same bytes, unless they use AddBytes.
 class Digest {
  public:
   Digest();
+  // Adds the bytes alone, without their length.
+  void AddBytes(std::string_view bytes);
   void Add(std::string_view text);
   void AddNumber(uint64_t number);
   void AddAll(const std::vector<std::string>& texts);
   void AddPairs(const std::vector<std::pair<std::string, std::string>>& pairs);
-  // Returns 64 hexadecimal digits. Call it once, as the last call.
+  // These return 32 bytes and 64 hexadecimal digits. Call one of them, once, as
+  // the last call.
+  std::string Finish();
   std::string Hex();
 
  private:

@@ -32,11 +32,7 @@ EventLoop::~EventLoop() {
 absl::Status EventLoop::Start() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = kWake;
-  if (!epoll_.valid() || !wake_.valid() ||
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) {
+  if (!epoll_.valid() || !wake_.valid() || !Add(wake_.get(), EPOLLIN, kWake)) {
     return os::ErrnoStatus("make an event loop");
   }
   thread_ = std::thread([this] { Loop(); });

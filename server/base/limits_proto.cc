@@ -1,6 +1,6 @@
 #include "server/base/limits_proto.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "policy/limits/limit_fields.h"
 #include "server/base/proto_time.h"
@@ -26,19 +26,16 @@ v1::Limits ToProto(const policy::Limits& limits) {
 
 v1::Limits ToProto(const policy::LimitFloors& floors) {
   policy::Limits limits;
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
   for (const auto& [kind, min] : floors) {
     policy::FieldOf(kind).set(limits, min);
-  }
-  v1::Limits named = ToProto(limits);
-  const google::protobuf::Descriptor& type = *v1::Limits::descriptor();
-  for (int i = 0; i < type.field_count(); ++i) {
     // The values of LimitKind are the numbers of the proto's fields.
-    const auto kind = static_cast<policy::LimitKind>(type.field(i)->number());
-    if (std::none_of(floors.begin(), floors.end(),
-                     [&](const auto& floor) { return floor.first == kind; })) {
-      v1::Limits::GetReflection()->ClearField(&named, type.field(i));
-    }
+    fields.push_back(
+        v1::Limits::descriptor()->FindFieldByNumber(static_cast<int>(kind)));
   }
+  v1::Limits all = ToProto(limits);
+  v1::Limits named;
+  v1::Limits::GetReflection()->SwapFields(&all, &named, fields);
   return named;
 }
 

@@ -21,32 +21,17 @@ std::atomic<LogFormat> log_format{LogFormat::kText};
 std::atomic<uint64_t> warnings{0};
 std::atomic<uint64_t> errors{0};
 
-const char* LevelName(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return "debug";
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kWarning:
-      return "warning";
-    case LogLevel::kError:
-      return "error";
-  }
-  return "error";
-}
+struct SpdlogLevel {
+  const char* name;
+  spdlog::level::level_enum value;
+};
 
-spdlog::level::level_enum SpdlogLevel(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
-    case LogLevel::kInfo:
-      return spdlog::level::info;
-    case LogLevel::kWarning:
-      return spdlog::level::warn;
-    case LogLevel::kError:
-      return spdlog::level::err;
-  }
-  return spdlog::level::err;
+const SpdlogLevel& SpdlogLevelOf(LogLevel level) {
+  static constexpr SpdlogLevel kLevels[] = {{"debug", spdlog::level::debug},
+                                            {"info", spdlog::level::info},
+                                            {"warning", spdlog::level::warn},
+                                            {"error", spdlog::level::err}};
+  return kLevels[static_cast<size_t>(level)];
 }
 
 spdlog::logger& Logger() {
@@ -95,13 +80,15 @@ bool IsLeftOut(const LogField& field) {
   return field.only_if_any && text != nullptr && text->empty();
 }
 
-std::string Format(LogFormat format, std::string_view time, LogLevel level,
-                   std::string_view event,
-                   std::initializer_list<LogField> fields) {
+}  // namespace
+
+std::string FormatLogLine(LogFormat format, std::string_view time,
+                          LogLevel level, std::string_view event,
+                          std::initializer_list<LogField> fields) {
   if (format == LogFormat::kJson) {
     nlohmann::ordered_json line;
     if (!time.empty()) line["time"] = time;
-    line["level"] = LevelName(level);
+    line["level"] = SpdlogLevelOf(level).name;
     line["event"] = event;
     for (const LogField& field : fields) {
       if (IsLeftOut(field)) continue;
@@ -110,8 +97,9 @@ std::string Format(LogFormat format, std::string_view time, LogLevel level,
     return line.dump(-1, ' ', /*ensure_ascii=*/true,
                      nlohmann::ordered_json::error_handler_t::replace);
   }
-  std::string line = absl::StrCat(AbslView(time), time.empty() ? "" : " ",
-                                  LevelName(level), " ", AbslView(event));
+  std::string line =
+      absl::StrCat(AbslView(time), time.empty() ? "" : " ",
+                   SpdlogLevelOf(level).name, " ", AbslView(event));
   for (const LogField& field : fields) {
     if (IsLeftOut(field)) continue;
     absl::StrAppend(&line, " ", AbslView(field.key), "=",
@@ -120,31 +108,24 @@ std::string Format(LogFormat format, std::string_view time, LogLevel level,
   return line;
 }
 
-}  // namespace
-
 void StartLog(LogLevel level, LogFormat format) {
   log_format = format;
-  Logger().set_level(SpdlogLevel(level));
+  Logger().set_level(SpdlogLevelOf(level).value);
 }
 
 void Log(LogLevel level, std::string_view event,
          std::initializer_list<LogField> fields) {
   if (level == LogLevel::kWarning) ++warnings;
   if (level == LogLevel::kError) ++errors;
-  if (!Logger().should_log(SpdlogLevel(level))) return;
+  const spdlog::level::level_enum spdlog_level = SpdlogLevelOf(level).value;
+  if (!Logger().should_log(spdlog_level)) return;
   const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ",
                                             os::WallNow(), absl::UTCTimeZone());
-  const std::string line = Format(log_format, time, level, event, fields);
-  Logger().log(SpdlogLevel(level),
-               spdlog::string_view_t(line.data(), line.size()));
+  const std::string line =
+      FormatLogLine(log_format, time, level, event, fields);
+  Logger().log(spdlog_level, spdlog::string_view_t(line.data(), line.size()));
 }
 
 LogCounts CountsOfLog() { return {warnings, errors}; }
-
-std::string FormatLogLine(LogFormat format, LogLevel level,
-                          std::string_view event,
-                          std::initializer_list<LogField> fields) {
-  return Format(format, {}, level, event, fields);
-}
 
 }  // namespace sandglass::server

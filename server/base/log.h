@@ -40,9 +40,9 @@ struct LogCounts {
 };
 LogCounts CountsOfLog();
 
-// The line without its time, as Log would write it; for tests.
-std::string FormatLogLine(LogFormat format, LogLevel level,
-                          std::string_view event,
+// The line that Log writes; without a time when `time` is empty.
+std::string FormatLogLine(LogFormat format, std::string_view time,
+                          LogLevel level, std::string_view event,
                           std::initializer_list<LogField> fields);
 
 }  // namespace sandglass::server

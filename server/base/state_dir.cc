@@ -143,11 +143,10 @@ absl::StatusOr<os::Fd> AdoptDirectory(const std::string& directory, uid_t owner,
   }
   absl::Status safe = CheckState(setting, directory, info, owner);
   if (safe.ok()) safe = CheckNobodyElses(setting, directory, owner);
-  if (!safe.ok()) return safe;
-  if (holds == Holds::kItsOwn) {
-    absl::Status own = CheckHoldsNothingElse(setting, directory, owner);
-    if (!own.ok()) return own;
+  if (safe.ok() && holds == Holds::kItsOwn) {
+    safe = CheckHoldsNothingElse(setting, directory, owner);
   }
+  if (!safe.ok()) return safe;
   if (::fchown(fd.get(), owner, group) != 0 || ::fchmod(fd.get(), mode) != 0) {
     return failure("take over", directory);
   }
@@ -167,20 +166,18 @@ absl::StatusOr<os::Fd> LockStateDir(const std::string& state_dir) {
         absl::StrCat("can't open ", Quoted(path, 256), ": ", ErrorText(errno)));
   }
   const MonotonicTime end = Now() + kOnlookersHold;
-  int locked = 0;
-  while ((locked = ::flock(file.get(), LOCK_EX | LOCK_NB)) != 0 &&
-         errno == EWOULDBLOCK && Now() < end) {
-    absl::SleepFor(absl::Milliseconds(10));
-  }
-  if (locked != 0) {
-    if (errno == EWOULDBLOCK) {
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      return absl::InternalError(absl::StrCat("can't lock ", Quoted(path, 256),
+                                              ": ", ErrorText(errno)));
+    }
+    if (Now() >= end) {
       return absl::FailedPreconditionError(
           absl::StrCat("another sandglassd uses the state directory ",
                        Quoted(state_dir, 256),
                        "; stop it, or give this one another --state-dir"));
     }
-    return absl::InternalError(
-        absl::StrCat("can't lock ", Quoted(path, 256), ": ", ErrorText(errno)));
+    absl::SleepFor(absl::Milliseconds(10));
   }
   return file;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -36,8 +37,7 @@ std::string Shorten(absl::string_view text, size_t max_bytes) {
 }
 
 bool IsPrintableAscii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return c >= 0x20 && c <= 0x7e; });
+  return std::all_of(text.begin(), text.end(), absl::ascii_isprint);
 }
 
 bool IsLowerHex(std::string_view text) {

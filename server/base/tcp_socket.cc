@@ -12,7 +12,6 @@
 #include "server/base/strings.h"
 
 namespace sandglass::server {
-namespace {}  // namespace
 
 absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
                                    const std::string& address) {

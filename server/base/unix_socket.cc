@@ -76,14 +76,10 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
   const std::string& path = options.path;
   const std::string directory =
       std::filesystem::path(path).parent_path().string();
-  if (absl::Status made = MakeDirectories(directory); !made.ok()) return made;
-  if (absl::Status safe = CheckNobodyElses("listen", directory, options.owner);
-      !safe.ok()) {
-    return safe;
-  }
-  if (absl::Status removed = RemoveStaleSocket(path); !removed.ok()) {
-    return removed;
-  }
+  absl::Status ready = MakeDirectories(directory);
+  if (ready.ok()) ready = CheckNobodyElses("listen", directory, options.owner);
+  if (ready.ok()) ready = RemoveStaleSocket(path);
+  if (!ready.ok()) return ready;
   os::Fd socket = NewSocket();
   if (!socket.valid()) return Failed(path, "socket");
 

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -13,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/escaping.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -48,9 +47,7 @@ void RecordState(const struct stat& info, LayerEntry& entry) {
 }
 
 bool HasControl(absl::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  return std::any_of(text.begin(), text.end(), absl::ascii_iscntrl);
 }
 
 // One walk over a tree.
@@ -84,10 +81,8 @@ class Scan {
     }
     if (::fstat(fd, &info) != 0) return DiskError("look at a layer");
     if (absl::Status s = CheckOwner(info, path); !s.ok()) return s;
-    LayerEntry entry;
-    entry.path = path;
-    entry.type = 'd';
-    entry.mode = info.st_mode & 07777;
+    LayerEntry entry = {
+        .path = path, .type = 'd', .mode = info.st_mode & 07777};
     RecordState(info, entry);
     if (absl::Status s = Keep(std::move(entry)); !s.ok()) return s;
     const int copy = ::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -150,10 +145,9 @@ class Scan {
         (::fchmod(fd, sealed) != 0 || ::fstat(fd, &info) != 0)) {
       return DiskError(absl::StrCat("change ", Quoted(path, 256)));
     }
-    LayerEntry entry;
-    entry.path = path;
-    entry.mode = info.st_mode & 07777;
-    entry.size = static_cast<uint64_t>(info.st_size);
+    LayerEntry entry = {.path = path,
+                        .mode = info.st_mode & 07777,
+                        .size = static_cast<uint64_t>(info.st_size)};
     RecordState(info, entry);
     bytes_ += entry.size;
     if (bytes_ > bounds_.max_bytes) {
@@ -169,9 +163,7 @@ class Scan {
 
   static absl::StatusOr<std::string> DigestOf(int fd, uint64_t size,
                                               const std::string& path) {
-    const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(
-        EVP_MD_CTX_new(), EVP_MD_CTX_free);
-    EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+    Digest digest;
     const auto buffer = std::make_unique<char[]>(kReadBytes);
     uint64_t total = 0;
     while (true) {
@@ -182,14 +174,10 @@ class Scan {
       total += static_cast<uint64_t>(got);
       // Otherwise this would never end if somebody wrote as fast as it reads.
       if (total > size) break;
-      EVP_DigestUpdate(context.get(), buffer.get(), static_cast<size_t>(got));
+      digest.AddBytes({buffer.get(), static_cast<size_t>(got)});
     }
     if (total != size) return Refuse(path, "it changed meanwhile");
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned int digest_size = 0;
-    EVP_DigestFinal_ex(context.get(), bytes, &digest_size);
-    return absl::BytesToHexString(
-        absl::string_view(reinterpret_cast<const char*>(bytes), digest_size));
+    return digest.Hex();
   }
 
   absl::Status Link(int directory, const std::string& name,
@@ -201,10 +189,10 @@ class Scan {
     if (size == static_cast<ssize_t>(sizeof(target))) {
       return Refuse(path, "its target is too long");
     }
-    LayerEntry entry;
-    entry.path = path;
-    entry.type = 'l';
-    entry.content.assign(target, static_cast<size_t>(size));
+    LayerEntry entry = {
+        .path = path,
+        .type = 'l',
+        .content = std::string(target, static_cast<size_t>(size))};
     if (HasControl(entry.content)) {
       return Refuse(path, "its target has a control character");
     }

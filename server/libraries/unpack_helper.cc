@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "sandbox/os/status.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/base/clock.h"
+#include "server/base/poll_until.h"
 #include "server/libraries/unpack_process.h"
 
 namespace sandglass::server {
@@ -79,20 +81,6 @@ absl::Status GoneError() {
   DieBeforeExec("exec");
 }
 
-// Polls for `rest` at most. Returns false when nothing came and `rest` was not
-// above zero; after true, something may have come.
-bool Poll(absl::Span<pollfd> fds, absl::Duration rest) {
-  const auto rest_ms = static_cast<int>(absl::ToInt64Milliseconds(
-      std::max(absl::Ceil(rest, absl::Milliseconds(1)), absl::ZeroDuration())));
-  const int ready = ::poll(fds.data(), fds.size(), rest_ms);
-  // ENOMEM goes away.
-  if (ready < 0 && errno != EINTR) ::usleep(os::kShortagePauseMicros);
-  if (ready < 0) {
-    for (pollfd& fd : fds) fd.revents = 0;
-  }
-  return ready > 0 || rest > absl::ZeroDuration();
-}
-
 // Waits for the answer to an order. INTERNAL: it makes no sense, so the archive
 // has taken the process over; OUT_OF_RANGE: there will be none.
 absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
@@ -105,7 +93,9 @@ absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
     }
     pollfd fds[] = {{from.get(), POLLIN, 0},
                     {cancel == nullptr ? -1 : cancel->fd(), POLLIN, 0}};
-    if (!Poll(absl::MakeSpan(fds), std::min(Until(end), kCancelLook))) {
+    if (!PollUntil(fds, std::size(fds),
+                   std::min(end, After(Now(), kCancelLook))) &&
+        Now() >= end) {
       return absl::DeadlineExceededError("");
     }
     if (fds[0].revents == 0) continue;
@@ -166,7 +156,7 @@ absl::StatusOr<std::unique_ptr<UnpackHelper>> UnpackHelper::Start(
   const MonotonicTime end = After(Now(), kReadyWait);
   for (;;) {
     pollfd fd = {helper->channel_.get(), POLLIN, 0};
-    if (!Poll(absl::MakeSpan(&fd, 1), Until(end))) {
+    if (!PollUntil(&fd, 1, end)) {
       return absl::DeadlineExceededError(
           absl::StrCat(kUnpackerName, " doesn't start"));
     }

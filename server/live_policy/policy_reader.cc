@@ -22,6 +22,7 @@
 #include "sandbox/os/status.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/base/clock.h"
+#include "server/base/poll_until.h"
 
 namespace sandglass::server {
 namespace {
@@ -139,17 +140,12 @@ absl::StatusOr<std::string> PolicyReader::Ask(char what,
   }
   while (answered_ != asked_) {
     struct pollfd fd = {channel_.get(), POLLIN, 0};
-    const auto rest_ms = static_cast<int>(absl::ToInt64Milliseconds(std::max(
-        absl::Ceil(Until(end), absl::Milliseconds(1)), absl::ZeroDuration())));
-    const int ready = ::poll(&fd, 1, rest_ms);
-    // ENOMEM goes away, and doesn't mean that the process has died.
-    if (ready < 0 && errno != EINTR) ::usleep(os::kShortagePauseMicros);
-    if (ready <= 0 && Until(end) > absl::ZeroDuration()) continue;
-    if (ready <= 0) {
+    if (!PollUntil(&fd, 1, end)) {
       return absl::DeadlineExceededError(absl::StrCat(
           "the process that reads the policy has not answered for ",
           absl::FormatDuration(timeout)));
     }
+    if (fd.revents == 0) continue;
     const absl::StatusOr<os::Packet> answer =
         os::ReceivePacket(channel_.get(), os::Wait::kNo);
     if (absl::IsNotFound(answer.status())) continue;

@@ -30,7 +30,7 @@ TEST(Utf8, RefusesOverlongSurrogatesAndCutSequences) {
 
 TEST(Log, TextKeepsPlainValuesPlainAndEscapesTheRest) {
   EXPECT_EQ(
-      FormatLogLine(LogFormat::kText, LogLevel::kInfo, "run_end",
+      FormatLogLine(LogFormat::kText, "", LogLevel::kInfo, "run_end",
                     {{"run_id", std::string("run-1")},
                      {"wall_ms", int64_t{12}},
                      {"abandoned", false},
@@ -41,14 +41,14 @@ TEST(Log, TextKeepsPlainValuesPlainAndEscapesTheRest) {
 
 TEST(Log, AValueCannotForgeAnotherField) {
   const std::string line =
-      FormatLogLine(LogFormat::kText, LogLevel::kInfo, "e",
+      FormatLogLine(LogFormat::kText, "", LogLevel::kInfo, "e",
                     {{"name", std::string("x outcome=OK")}});
   EXPECT_EQ(line, R"(info e name="x outcome=OK")");
 }
 
 TEST(Log, JsonLinesParseWhateverTheStrings) {
   const std::string line =
-      FormatLogLine(LogFormat::kJson, LogLevel::kWarning, "e",
+      FormatLogLine(LogFormat::kJson, "", LogLevel::kWarning, "e",
                     {{"bad", std::string("\xff\x00\n\x1b", 4)},
                      {"count", uint64_t{18446744073709551615u}}});
   EXPECT_THAT(line, Not(HasSubstr("\n")));
