@@ -121,12 +121,11 @@ void LayerBuilds::Run(const LayerKey& key, const Build& build,
   const std::string hex = key.Hex();
   absl::MutexLock lock(&mutex_);
   const MonotonicTime now = Now();
-  for (auto it = failures_.begin(); it != failures_.end();) {
-    it = it->second.until < now ? failures_.erase(it) : std::next(it);
-  }
+  std::erase_if(failures_,
+                [&](const auto& each) { return each.second.until < now; });
   // A build that was cancelled says nothing about the libraries.
   if (!result.ok() && !running->cancel.reason()) {
-    failures_[hex] = {result.status(), After(now, options_.remember_failure)};
+    failures_[hex] = {result.status(), After(now, remember_failure_)};
   }
   const auto place = running_.find(hex);
   if (place != running_.end() && place->second == running) {
@@ -148,17 +147,16 @@ absl::StatusOr<LayerStore::Pin> LayerBuilds::BuildOne(const LayerKey& key,
   absl::StatusOr<LayerStore::Staging> staging = store_.Begin();
   if (!staging.ok()) return staging.status();
   const absl::Status built = build(
-      *staging, [&](std::string_view line) { ReportProgress(running, line); },
+      *staging,
+      [&](std::string_view line) {
+        absl::MutexLock lock(&mutex_);
+        running.lines.emplace_back(line.substr(0, kMaxLine));
+        ++running.said;
+        if (running.lines.size() > kMaxLines) running.lines.pop_front();
+      },
       running.cancel);
   if (!built.ok()) return built;
   return store_.Commit(key, *std::move(staging));
-}
-
-void LayerBuilds::ReportProgress(Running& running, std::string_view line) {
-  absl::MutexLock lock(&mutex_);
-  running.lines.emplace_back(line.substr(0, kMaxLine));
-  ++running.said;
-  if (running.lines.size() > kMaxLines) running.lines.pop_front();
 }
 
 void LayerBuilds::JoinEnded() {

@@ -23,12 +23,6 @@
 
 namespace sandglass::server {
 
-struct LayerBuildsOptions {
-  // For so long a failure is remembered and returned to whoever asks for the
-  // same again, so that callers in a loop don't ask the registry each time.
-  absl::Duration remember_failure = absl::Seconds(5);
-};
-
 // Builds layers, each only once, however many callers ask for it. Thread-safe.
 class LayerBuilds {
  public:
@@ -44,8 +38,11 @@ class LayerBuilds {
   // So many of the earlier lines a caller gets that comes later.
   static constexpr size_t kMaxLines = 256;
 
-  LayerBuilds(LayerStore& store, const LayerBuildsOptions& options)
-      : store_(store), options_(options) {}
+  // For so long a failure is remembered and returned to whoever asks for the
+  // same again, so that callers in a loop don't ask the registry each time.
+  explicit LayerBuilds(LayerStore& store,
+                       absl::Duration remember_failure = absl::Seconds(5))
+      : store_(store), remember_failure_(remember_failure) {}
   // Cancels the builds that are under way and waits for them. Nobody may be in
   // GetOrBuild.
   ~LayerBuilds() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -94,12 +91,10 @@ class LayerBuilds {
   absl::StatusOr<LayerStore::Pin> BuildOne(const LayerKey& key,
                                            const Build& build, Running& running)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void ReportProgress(Running& running, std::string_view line)
-      ABSL_LOCKS_EXCLUDED(mutex_);
   void JoinEnded() ABSL_LOCKS_EXCLUDED(mutex_);
 
   LayerStore& store_;
-  const LayerBuildsOptions options_;
+  const absl::Duration remember_failure_;
   absl::Mutex mutex_;
   // By key: the builds that callers can join. The mutex guards the contents of
   // each Running, too.

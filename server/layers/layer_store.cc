@@ -102,12 +102,13 @@ void LayerStore::Load() {
   }
   absl::MutexLock lock(&mutex_);
   std::sort(found.begin(), found.end(), [](const Layer& a, const Layer& b) {
-    return std::pair(a.created, a.held->id) < std::pair(b.created, b.held->id);
+    return std::pair(a.info.created, a.info.id) <
+           std::pair(b.info.created, b.info.id);
   });
   std::vector<std::pair<absl::Time, std::string>> uses;
   for (Layer& layer : found) {
-    const std::string id = layer.held->id;
-    uses.emplace_back(layer.last_used, id);
+    const std::string id = layer.info.id;
+    uses.emplace_back(layer.info.last_used, id);
     const std::map<std::string, std::string> keys = layer.keys;
     layers_.emplace(id, std::move(layer));
     for (const auto& [key, libraries] : keys) AssignKey(key, id);
@@ -115,7 +116,7 @@ void LayerStore::Load() {
   std::sort(uses.begin(), uses.end());
   for (const auto& [used, id] : uses) {
     const auto layer = layers_.find(id);
-    if (layer != layers_.end()) order_.Put(id, layer->second.bytes);
+    if (layer != layers_.end()) order_.Put(id, layer->second.info.bytes);
   }
 }
 
@@ -129,10 +130,10 @@ absl::StatusOr<LayerStore::Layer> LayerStore::LoadOne(
   policy::JsonObject root = document->root();
   Layer layer;
   const std::string language = root.String("ecosystem");
-  layer.bytes = root.Unsigned("bytes");
-  layer.files = root.Unsigned("files");
+  layer.info.bytes = root.Unsigned("bytes");
+  layer.info.files = root.Unsigned("files");
   constexpr uint64_t kMaxNanos = uint64_t{1} << 62;
-  layer.created = absl::FromUnixNanos(
+  layer.info.created = absl::FromUnixNanos(
       static_cast<int64_t>(root.Unsigned("created_ns", {0, kMaxNanos})));
   for (auto& [key, libraries] : root.StringMap("keys")) {
     layer.keys[key] = libraries;
@@ -143,8 +144,9 @@ absl::StatusOr<LayerStore::Layer> LayerStore::LoadOne(
   if (!ecosystem || ::stat(path.c_str(), &info) != 0) {
     return absl::DataLossError("the layer's record is damaged");
   }
-  layer.ecosystem = *ecosystem;
-  layer.last_used = absl::TimeFromTimespec(info.st_mtim);
+  layer.info.ecosystem = *ecosystem;
+  layer.info.last_used = absl::TimeFromTimespec(info.st_mtim);
+  layer.info.id = id;
   layer.held =
       std::make_shared<const Held>(Held{id, absl::StrCat(own, "/", kTree)});
   return layer;
@@ -153,10 +155,10 @@ absl::StatusOr<LayerStore::Layer> LayerStore::LoadOne(
 absl::Status LayerStore::WriteRecord(const Layer& layer,
                                      const std::string& own) const {
   nlohmann::json record;
-  record["ecosystem"] = policy::EcosystemName(layer.ecosystem);
-  record["bytes"] = layer.bytes;
-  record["files"] = layer.files;
-  record["created_ns"] = absl::ToUnixNanos(layer.created);
+  record["ecosystem"] = policy::EcosystemName(layer.info.ecosystem);
+  record["bytes"] = layer.info.bytes;
+  record["files"] = layer.info.files;
+  record["created_ns"] = absl::ToUnixNanos(layer.info.created);
   record["keys"] = layer.keys;
   return WriteWhole(own, kLayerRecord, record.dump(2) + "\n");
 }
@@ -278,14 +280,14 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Commit(const LayerKey& key,
     return absl::InvalidArgumentError("nothing was installed");
   }
   Layer layer;
-  const std::string id = manifest->Id();
+  const std::string id = layer.info.id = manifest->Id();
   layer.held = std::make_shared<const Held>(
       Held{id, absl::StrCat(path_, "/", id, "/", kTree)});
-  layer.ecosystem = key.ecosystem;
+  layer.info.ecosystem = key.ecosystem;
   layer.keys[key.Hex()] = key.libraries;
-  layer.bytes = manifest->bytes();
-  layer.files = manifest->files();
-  layer.created = layer.last_used = absl::Now();
+  layer.info.bytes = manifest->bytes();
+  layer.info.files = manifest->files();
+  layer.info.created = layer.info.last_used = absl::Now();
   layer.read_since_start = true;
   absl::Status written =
       WriteWhole(staging.own_, kLayerManifest, manifest->ToText());
@@ -309,7 +311,7 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Adopt(const LayerKey& key,
                                                   Layer layer,
                                                   const std::string& own) {
   const std::string hex = key.Hex();
-  const std::string id = layer.held->id;
+  const std::string id = layer.info.id;
   const auto known = layers_.find(id);
   if (known != layers_.end()) {
     Pin pin(known->second.held);
@@ -321,12 +323,12 @@ absl::StatusOr<LayerStore::Pin> LayerStore::Adopt(const LayerKey& key,
     RecordUse(known->second);
     return pin;
   }
-  if (absl::Status room = MakeRoom(layer.bytes); !room.ok()) return room;
+  if (absl::Status room = MakeRoom(layer.info.bytes); !room.ok()) return room;
   if (::rename(own.c_str(), absl::StrCat(path_, "/", id).c_str()) != 0) {
     return DiskError("put a layer in place");
   }
   Pin pin(layer.held);
-  order_.Put(id, layer.bytes);
+  order_.Put(id, layer.info.bytes);
   layers_.emplace(id, std::move(layer));
   AssignKey(hex, id);
   return pin;
@@ -350,13 +352,13 @@ absl::Status LayerStore::MakeRoom(uint64_t bytes) {
 }
 
 void LayerStore::RecordUse(Layer& layer) {
-  layer.last_used = absl::Now();
-  order_.Use(layer.held->id);
+  layer.info.last_used = absl::Now();
+  order_.Use(layer.info.id);
   // The time of the last use needn't be exact to the second after a restart.
-  if (layer.last_used - layer.noted_use < kNoteUseEvery) return;
-  layer.noted_use = layer.last_used;
+  if (layer.info.last_used - layer.noted_use < kNoteUseEvery) return;
+  layer.noted_use = layer.info.last_used;
   const std::string record =
-      absl::StrCat(path_, "/", layer.held->id, "/", kLayerRecord);
+      absl::StrCat(path_, "/", layer.info.id, "/", kLayerRecord);
   ::utimensat(AT_FDCWD, record.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -398,8 +400,7 @@ void LayerStore::Drop(Pin pin, const absl::Status& why) {
     const auto layer = layers_.find(pin.id());
     // Don't forget the layer that was built in its place meanwhile.
     if (layer != layers_.end() && layer->second.held == pin.held_) {
-      const std::string& id = pin.id();
-      Forget(id);
+      Forget(pin.id());
     }
     pin.held_.reset();
   }
@@ -410,15 +411,12 @@ void LayerStore::RemoveGone() {
   std::vector<std::string> paths;
   {
     absl::MutexLock lock(&mutex_);
-    for (size_t i = 0; i < gone_.size();) {
+    std::erase_if(gone_, [&](const Gone& gone) {
       // Jails may still have the layer.
-      if (gone_[i].held.use_count() > 1) {
-        ++i;
-        continue;
-      }
-      paths.push_back(gone_[i].path);
-      gone_.erase(gone_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+      if (gone.held.use_count() > 1) return false;
+      paths.push_back(gone.path);
+      return true;
+    });
   }
   for (const std::string& path : paths) RemoveTree(path);
 }
@@ -427,17 +425,11 @@ std::vector<LayerInfo> LayerStore::List() const {
   absl::MutexLock lock(&mutex_);
   std::vector<LayerInfo> all;
   for (const auto& [id, layer] : layers_) {
-    LayerInfo info;
-    info.id = id;
-    info.ecosystem = layer.ecosystem;
+    LayerInfo info = layer.info;
     for (const auto& [key, libraries] : layer.keys) {
       info.libraries.push_back(libraries);
     }
     std::sort(info.libraries.begin(), info.libraries.end());
-    info.bytes = layer.bytes;
-    info.files = layer.files;
-    info.created = layer.created;
-    info.last_used = layer.last_used;
     info.in_use = InUse(layer);
     all.push_back(std::move(info));
   }
@@ -469,7 +461,7 @@ void LayerStore::EvictOld() {
     const absl::Time since = absl::Now() - options_.max_age;
     std::vector<std::string> old;
     for (const auto& [id, layer] : layers_) {
-      if (layer.last_used < since && !InUse(layer)) old.push_back(id);
+      if (layer.info.last_used < since && !InUse(layer)) old.push_back(id);
     }
     for (const std::string& id : old) Forget(id);
     // If too much is in use now, more is removed once it no longer is.

@@ -143,12 +143,8 @@ class LayerStore {
  private:
   struct Layer {
     std::shared_ptr<const Held> held;
-    policy::Ecosystem ecosystem = policy::Ecosystem::kPython;
+    LayerInfo info;  // but for `libraries` and `in_use`
     std::map<std::string, std::string> keys;  // with each one's libraries
-    uint64_t bytes = 0;
-    uint64_t files = 0;
-    absl::Time created;
-    absl::Time last_used;
     // The last use noted on the disk.
     absl::Time noted_use = absl::InfinitePast();
     bool read_since_start = false;

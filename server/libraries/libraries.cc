@@ -45,7 +45,7 @@ std::string Shortened(const policy::LibrarySet& set) {
 }  // namespace
 
 Libraries::Libraries(LibrariesParts parts)
-    : parts_(std::move(parts)), builds_(*parts_.store, {}) {}
+    : parts_(std::move(parts)), builds_(*parts_.store) {}
 
 LayerKey KeyOf(const LibraryInstaller& installer,
                const policy::LibrarySet& set) {
@@ -182,7 +182,7 @@ absl::Status Libraries::Install(const LibraryInstaller& installer,
        {"libraries", Shortened(set)},
        {"ok", installed.ok()},
        {"error", std::string(installed.message())}});
-  EvictOld();
+  parts_.store->EvictOld();
   const absl::MutexLock lock(&mutex_);
   --installing_;
   return installed;

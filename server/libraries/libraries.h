@@ -73,8 +73,6 @@ class Libraries final : public LibraryFinder {
 
   LayerStore& store() { return *parts_.store; }
   uint64_t max_bytes() const { return parts_.max_bytes; }
-  // Removes layers that nobody has used for long.
-  void EvictOld() { parts_.store->EvictOld(); }
 
  private:
   // The key of a set without a lock is computed only once.

@@ -90,16 +90,18 @@ void ReadZygotes(JsonObject& object, LibrariesConfig& libraries) {
   }
 }
 
+void ReadPath(JsonObject& object, const char* key, std::string& path) {
+  path = object.String(key, path);
+  if (path.empty() || path.front() == '/') return;
+  object.AddError(key, absl::StrCat(Quoted(path), " is not an absolute path"));
+}
+
 }  // namespace
 
 void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
   std::optional<JsonObject> object = root.OptionalObject("libraries");
   if (!object.has_value()) return;
-  libraries.dir = object->String("dir", libraries.dir);
-  if (!libraries.dir.empty() && libraries.dir.front() != '/') {
-    object->AddError(
-        "dir", absl::StrCat(Quoted(libraries.dir), " is not an absolute path"));
-  }
+  ReadPath(*object, "dir", libraries.dir);
   constexpr uint64_t kMax = uint64_t{1} << 40;
   libraries.max_bytes =
       object->ByteSize("max_bytes", {.max = kMax}, libraries.max_bytes);
@@ -117,11 +119,7 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
       libraries.install_memory_bytes);
   libraries.install_at_once = static_cast<uint32_t>(object->Unsigned(
       "install_at_once", {.min = 1, .max = 64}, libraries.install_at_once));
-  libraries.ca_file = object->String("ca_file", libraries.ca_file);
-  if (!libraries.ca_file.empty() && libraries.ca_file.front() != '/') {
-    object->AddError("ca_file", absl::StrCat(Quoted(libraries.ca_file),
-                                             " is not an absolute path"));
-  }
+  ReadPath(*object, "ca_file", libraries.ca_file);
   ReadZygotes(*object, libraries);
   std::optional<JsonObject> registries = object->OptionalObject("registries");
   if (!registries.has_value()) return;

@@ -1,6 +1,5 @@
 #include "server/libraries/library_registry.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "sandbox/os/files.h"
 #include "server/base/strings.h"
 #include "server/libraries/registry_url.h"
@@ -29,12 +29,6 @@ std::string HomePath(const std::string& file) {
   return absl::StrCat(home == nullptr ? "/root" : home, file.substr(1));
 }
 
-absl::StatusOr<std::string> ReadPlace(const policy::RegistryPlace& place,
-                                      const std::string& path) {
-  return place.entry.empty() ? os::ReadWholeFile(path)
-                             : ReadZipEntry(path, place.entry);
-}
-
 void RemoveComments(std::string& xml) {
   for (size_t at = xml.find("<!--"); at != std::string::npos;
        at = xml.find("<!--", at)) {
@@ -47,8 +41,7 @@ void RemoveComments(std::string& xml) {
 // attributes.
 std::string LinesOfElements(std::string xml, const std::string& element) {
   RemoveComments(xml);
-  std::replace(xml.begin(), xml.end(), '\n', ' ');
-  std::replace(xml.begin(), xml.end(), '\r', ' ');
+  absl::StrReplaceAll({{"\n", " "}, {"\r", " "}}, &xml);
   const std::string begin = absl::StrCat("<", element, ">");
   const std::string end = absl::StrCat("</", element, ">");
   std::string lines;
@@ -74,7 +67,9 @@ std::optional<Found> FirstMatch(std::string_view text,
 std::optional<Found> FindInRegistry(const policy::RegistryPlace& place) {
   if (place.variable.empty()) {
     const std::string path = HomePath(place.file);
-    absl::StatusOr<std::string> text = ReadPlace(place, path);
+    absl::StatusOr<std::string> text = place.entry.empty()
+                                           ? os::ReadWholeFile(path)
+                                           : ReadZipEntry(path, place.entry);
     if (!text.ok()) return std::nullopt;
     if (!place.element.empty()) {
       *text = LinesOfElements(*std::move(text), place.element);

@@ -17,8 +17,7 @@ namespace {
 constexpr size_t kLongestUrl = 2000;
 
 bool IsPathCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') ||
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
          std::string_view("/-._~%+:!").find(c) != std::string_view::npos;
 }
 

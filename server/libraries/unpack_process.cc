@@ -205,9 +205,9 @@ void ServeOrders(const os::Fd& channel, const UnpackWalls& walls) {
   }
 }
 
-// The helper itself opens and reads no file, and lets its children write only
-// below the directory of all trees.
-bool KeepToTrees(int landlock_abi, const os::Fd& directory) {
+// Takes from this process and its children every right to files but that to
+// write below the directory.
+bool MayOnlyFill(const os::Fd& directory, int landlock_abi) {
   if (landlock_abi == 0) return true;
   const os::Fd ruleset = os::MakeLandlockFillRuleset(landlock_abi, directory);
   return ruleset.valid() && os::LandlockRestrictSelf(ruleset);
@@ -278,12 +278,9 @@ bool UnpackWalls::Raise(const UnpackOrder& order, pid_t parent,
   int kept[] = {archive.get(), tree.get(), answer.get()};
   std::sort(std::begin(kept), std::end(kept));
   if (!os::CloseAllBut(kept) || !os::DieWithParent(parent)) return false;
-  if (landlock_abi_ > 0) {
-    const os::Fd ruleset = os::MakeLandlockFillRuleset(landlock_abi_, tree);
-    if (!ruleset.valid() || !os::LandlockRestrictSelf(ruleset)) return false;
-  }
   // ORDER: the filter refuses the calls that set limits.
-  return SetLimits(order) && (kSanitized || os::InstallSeccompFilter(filter_));
+  return MayOnlyFill(tree, landlock_abi_) && SetLimits(order) &&
+         (kSanitized || os::InstallSeccompFilter(filter_));
 }
 
 bool IsUnpacker(int argc, const char* const* argv) {
@@ -308,7 +305,8 @@ int ServeUnpacker() {
   // The end of the channel says it too, should the parent be dead already.
   if (!walls.ok() || !os::SignalOnParentDeath(SIGKILL) ||
       !os::SetNoNewPrivs() || !os::SetNonDumpable() ||
-      !KeepToTrees(walls->landlock_abi(), directory)) {
+      // The helper itself opens and reads no file.
+      !MayOnlyFill(directory, walls->landlock_abi())) {
     std::fprintf(stderr, "%s: can't give up its rights: %s\n", kUnpackerName,
                  walls.ok() ? os::ErrorText(errno).c_str()
                             : std::string(walls.status().message()).c_str());

@@ -278,7 +278,7 @@ TEST_F(UnpackHelperTest, TellsOfOneThatIsKilledAndItsTreeIsRemoved) {
   ASSERT_TRUE(store.ok()) << store.status();
   // Below the directory that the helper may write to.
   helper_ = *UnpackHelper::Start(directory_.Path("layers"), kUid, kGid);
-  LayerBuilds builds(**store, {});
+  LayerBuilds builds(**store);
   std::string place;
   const auto built = builds.GetOrBuild(
       {policy::Ecosystem::kPython, "six", "", "python 3.11", "index"},

@@ -76,8 +76,7 @@ class LayerBuildsTest : public ::testing::Test {
   }
 
   void Restart(absl::Duration remember) {
-    builds_ = std::make_unique<LayerBuilds>(
-        *store_, LayerBuildsOptions{.remember_failure = remember});
+    builds_ = std::make_unique<LayerBuilds>(*store_, remember);
   }
 
   const TempDir dir_;
@@ -85,8 +84,7 @@ class LayerBuildsTest : public ::testing::Test {
   std::atomic<bool> go_ = false;
   std::atomic<int> begun_ = 0;
   std::atomic<int> cancelled_ = 0;
-  std::unique_ptr<LayerBuilds> builds_ =
-      std::make_unique<LayerBuilds>(*store_, LayerBuildsOptions());
+  std::unique_ptr<LayerBuilds> builds_ = std::make_unique<LayerBuilds>(*store_);
 };
 
 TEST_F(LayerBuildsTest, ManyCallersShareOneBuild) {
