@@ -166,7 +166,6 @@ absl::Status AuditLog::Append(std::string_view event,
   if (absl::IsInvalidArgument(status)) return status;
   if (!status.ok()) {
     ++lost_;
-    ++lost_in_all_;
     return Fail(std::move(status));
   }
   UpdateState();
@@ -192,7 +191,7 @@ AuditLog::State AuditLog::state() const {
 
 void AuditLog::UpdateState() {
   absl::MutexLock lock(&state_mutex_);
-  state_ = {written_, lost_in_all_, failure_};
+  state_ = {written_, lost_, failure_};
 }
 
 absl::Duration AuditLog::SyncTime() const {
@@ -312,9 +311,11 @@ void AuditLog::TryAgain() {
     return;
   }
   Log(LogLevel::kWarning, "audit_resumed",
-      {{"dir", path_}, {"lost", lost_}, {"head", FormatAuditHead(head_)}});
+      {{"dir", path_},
+       {"lost", lost_ - lost_before_},
+       {"head", FormatAuditHead(head_)}});
   failure_ = absl::OkStatus();
-  lost_ = 0;
+  lost_before_ = lost_;
   UpdateState();
 }
 
@@ -355,7 +356,6 @@ absl::Status AuditLog::Resume() {
   }
   // The line "resumed" itself doesn't count as lost.
   lost_ -= written_ - std::get<4>(old);
-  lost_in_all_ -= written_ - std::get<4>(old);
   file_ = old_file;
   std::tie(file_seq_, bytes_, leftover_, head_, written_) = old;
   synced_ = written_;
@@ -370,9 +370,9 @@ absl::Status AuditLog::WriteResumed() {
       (errno == ENOSPC || errno == EDQUOT)) {
     return DiskError("write a line");
   }
-  const absl::StatusOr<std::string> body = policy::AuditBody(
-      "resumed",
-      {{"reason", std::string(failure_.message())}, {"lost", lost_}});
+  const absl::StatusOr<std::string> body =
+      policy::AuditBody("resumed", {{"reason", std::string(failure_.message())},
+                                    {"lost", lost_ - lost_before_}});
   if (!body.ok()) return body.status();
   return Write(*body);
 }
@@ -403,7 +403,6 @@ absl::Status AuditLog::Sync(uint64_t lines) {
       // that was synced here, the one before.
       ++sync_failures_;
       lost_ += target - before;
-      lost_in_all_ += target - before;
       return Fail(DiskError("sync a file"));
     }
     synced_ = std::max(synced_, target);
@@ -418,14 +417,13 @@ absl::Status AuditLog::SyncFailed() {
   // written (fsync(2), "EIO").
   doubtful_ = true;
   lost_ += written_ - synced_;
-  lost_in_all_ += written_ - synced_;
   synced_ = written_;
   return failure;
 }
 
 void AuditLog::SyncLoop() {
   absl::MutexLock lock(&mutex_);
-  while (!mutex_.AwaitWithTimeout(absl::Condition(this, &AuditLog::Stopping),
+  while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_),
                                   options_.fsync_interval)) {
     Sync(written_).IgnoreError();
   }

@@ -125,9 +125,6 @@ class AuditLog {
   bool NotSyncing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !syncing_;
   }
-  bool Stopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_;
-  }
 
   const os::Fd directory_;
   const std::string path_;
@@ -143,9 +140,9 @@ class AuditLog {
   // removed.
   uint64_t leftover_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // OK: healthy
-  // Lines lost since it became unhealthy.
   uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t lost_in_all_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Those of them that were lost before it became unhealthy.
+  uint64_t lost_before_ ABSL_GUARDED_BY(mutex_) = 0;
   // When directory and file were last checked.
   MonotonicTime looked_ ABSL_GUARDED_BY(mutex_);
   MonotonicTime next_try_ ABSL_GUARDED_BY(mutex_);

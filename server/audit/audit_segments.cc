@@ -25,6 +25,7 @@ constexpr uint64_t kTailBytes = 3 * policy::kMaxAuditLineBytes;
 struct OpenFile {
   os::Fd fd;
   uint64_t bytes = 0;
+  std::string tail;  // its last bytes, from the beginning of a line
 };
 
 absl::StatusOr<OpenFile> OpenAuditFile(const os::Fd& directory, uint64_t seq) {
@@ -42,27 +43,21 @@ absl::StatusOr<OpenFile> OpenAuditFile(const os::Fd& directory, uint64_t seq) {
         name, " is no regular file of uid ", ::geteuid(), ", this daemon's"));
   }
   file.bytes = static_cast<uint64_t>(info.st_size);
-  return file;
-}
-
-// Reads the last bytes of a file, starting at the beginning of a line.
-absl::StatusOr<std::string> ReadTail(const OpenFile& file) {
   const uint64_t from = file.bytes - std::min(file.bytes, kTailBytes);
-  std::string text(file.bytes - from, '\0');
-  size_t done = 0;
-  while (done < text.size()) {
+  file.tail.resize(file.bytes - from);
+  for (size_t done = 0; done < file.tail.size();) {
     const ssize_t got =
-        ::pread(file.fd.get(), text.data() + done, text.size() - done,
+        ::pread(file.fd.get(), file.tail.data() + done, file.tail.size() - done,
                 static_cast<off_t>(from + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return DiskError("read the audit log");
     done += static_cast<size_t>(got);
   }
   if (from > 0) {
-    const size_t newline = text.find('\n');
-    text.erase(0, newline == std::string::npos ? text.size() : newline + 1);
+    const size_t newline = file.tail.find('\n');
+    file.tail.erase(0, newline == std::string::npos ? newline : newline + 1);
   }
-  return text;
+  return file;
 }
 
 // The last line that has the form of a line, and where it ends.
@@ -118,10 +113,8 @@ absl::StatusOr<policy::AuditHead> HeadOf(const os::Fd& directory,
                                          uint64_t file_seq) {
   const absl::StatusOr<OpenFile> file = OpenAuditFile(directory, file_seq);
   if (!file.ok()) return file.status();
-  const absl::StatusOr<std::string> text = ReadTail(*file);
-  if (!text.ok()) return text.status();
-  const std::optional<LastLine> last = FindLastLine(*text);
-  if (!last || !last->intact || last->end != text->size()) {
+  const std::optional<LastLine> last = FindLastLine(file->tail);
+  if (!last || !last->intact || last->end != file->tail.size()) {
     return Damaged(file_seq, "its last line is not as it was written");
   }
   return last->head;
@@ -163,24 +156,22 @@ absl::StatusOr<AuditTail> OpenAuditTail(const os::Fd& directory) {
   tail.file_seq = files->back();
   absl::StatusOr<OpenFile> file = OpenAuditFile(directory, tail.file_seq);
   if (!file.ok()) return file.status();
-  const absl::StatusOr<std::string> text = ReadTail(*file);
-  if (!text.ok()) return text.status();
-
+  const std::string& text = file->tail;
   size_t whole = 0;
-  if (const std::optional<LastLine> last = FindLastLine(*text)) {
+  if (const std::optional<LastLine> last = FindLastLine(text)) {
     if (!last->intact) {
       return Damaged(tail.file_seq,
                      absl::StrCat("line ", last->head.seq,
                                   " of the log, its last, was altered"));
     }
     absl::Status sound =
-        CheckLines(tail.file_seq, absl::string_view(*text).substr(0, last->end),
-                   text->size() == file->bytes);
+        CheckLines(tail.file_seq, absl::string_view(text).substr(0, last->end),
+                   text.size() == file->bytes);
     if (!sound.ok()) return sound;
     tail.head = last->head;
     whole = last->end;
-  } else if (file->bytes > text->size() ||
-             text->size() > policy::kMaxAuditLineBytes) {
+  } else if (file->bytes > text.size() ||
+             text.size() > policy::kMaxAuditLineBytes) {
     return Damaged(tail.file_seq, "it does not end with a line of a log");
   } else {
     // A crash came when the newest file had just been begun.
@@ -197,8 +188,8 @@ absl::StatusOr<AuditTail> OpenAuditTail(const os::Fd& directory) {
                                   tail.head.seq));
     }
   }
-  tail.torn = text->substr(whole);
-  tail.ends_line = text->empty() || text->back() == '\n';
+  tail.torn = text.substr(whole);
+  tail.ends_line = text.empty() || text.back() == '\n';
   if (!tail.torn.empty() && tail.ends_line) tail.torn.pop_back();
   tail.bytes = file->bytes;
   tail.file = std::move(file->fd);
