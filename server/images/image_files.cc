@@ -27,6 +27,8 @@ std::optional<std::string> RealPathInImage(const std::string& root,
   return std::string(real.get());
 }
 
+namespace {
+
 std::string ImageState(const std::string& root) {
   std::vector<std::string> sources;
   for (const std::string& path : sandbox::ImageSources(root)) {
@@ -36,6 +38,8 @@ std::string ImageState(const std::string& root) {
   constexpr size_t kMaxFiles = 100'000;
   return StateOf(sources, kMaxFiles).value_or("");
 }
+
+}  // namespace
 
 ImageStates AllImageStates(const std::vector<policy::Image>& images) {
   ImageStates states = {{"", ImageState("")}};

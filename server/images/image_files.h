@@ -17,13 +17,11 @@ namespace sandglass::server {
 std::optional<std::string> RealPathInImage(const std::string& root,
                                            const std::string& path);
 
-// Returns a text that changes whenever the parts of an image that jails get
-// besides its /usr change, or its record, if it has one. Call it before the
-// image is made: a change that comes in between then makes it look like a new
-// image, instead of being overlooked. Empty when the state can't be told.
-std::string ImageState(const std::string& root);
-
-// Keyed by the image's name, "" for the host's own files.
+// For each image, by its name, "" for the host's own files: a text that changes
+// whenever the parts of the image that jails get besides its /usr change, or
+// its record, if it has one. Ask for it before the image is made: a change that
+// comes in between then makes it look like a new image, instead of being
+// overlooked. Empty when the state can't be told.
 using ImageStates = std::map<std::string, std::string>;
 ImageStates AllImageStates(const std::vector<policy::Image>& images);
 

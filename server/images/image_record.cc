@@ -1,10 +1,8 @@
 #include "server/images/image_record.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "policy/text/json_reader.h"
 #include "server/base/strings.h"
@@ -14,13 +12,6 @@ namespace {
 
 constexpr uint64_t kFormat = 1;
 constexpr size_t kDigestDigits = 64;
-
-bool IsDigest(const std::string& text) {
-  return text.size() == kDigestDigits &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
-         });
-}
 
 absl::StatusOr<ImageRecord> Parse(const std::string& path) {
   absl::StatusOr<policy::JsonDocument> document =
@@ -36,7 +27,8 @@ absl::StatusOr<ImageRecord> Parse(const std::string& path) {
         absl::StrCat(path, ": /format: this daemon knows ", kFormat));
   }
   record.digest = root.String("digest");
-  if (root.IsString("digest") && !IsDigest(record.digest)) {
+  if (root.IsString("digest") &&
+      (record.digest.size() != kDigestDigits || !IsLowerHex(record.digest))) {
     root.AddError("digest", absl::StrCat(Quoted(record.digest, 100),
                                          " is no SHA-256: expected 64 "
                                          "hexadecimal digits, in small "
@@ -60,34 +52,25 @@ absl::StatusOr<ImageRecord> Parse(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<ImageRecord> ReadImageRecord(const policy::Image& image) {
-  const std::string path = image.root + kImageRecord;
-  std::error_code error;
-  const auto kind = std::filesystem::symlink_status(path, error).type();
-  if (kind == std::filesystem::file_type::not_found) {
-    return absl::NotFoundError(absl::StrCat("there is no ", path));
-  }
-  absl::StatusOr<ImageRecord> record =
-      kind == std::filesystem::file_type::symlink
-          ? absl::InvalidArgumentError(absl::StrCat(path, " is a link"))
-          : Parse(path);
-  if (record.ok()) return record;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "image \"", image.name, "\": its record is damaged: ",
-      record.status().message(), "; build the image anew, or remove ", path,
-      " to use it without a digest"));
-}
-
 absl::StatusOr<ImageRecords> ReadImageRecords(
     const std::vector<policy::Image>& images) {
   ImageRecords records;
   for (const policy::Image& image : images) {
-    absl::StatusOr<ImageRecord> record = ReadImageRecord(image);
-    if (record.ok()) {
-      records[image.name] = *std::move(record);
-    } else if (!absl::IsNotFound(record.status())) {
-      return record.status();
+    const std::string path = image.root + kImageRecord;
+    std::error_code error;
+    const auto kind = std::filesystem::symlink_status(path, error).type();
+    if (kind == std::filesystem::file_type::not_found) continue;
+    absl::StatusOr<ImageRecord> record =
+        kind == std::filesystem::file_type::symlink
+            ? absl::InvalidArgumentError(absl::StrCat(path, " is a link"))
+            : Parse(path);
+    if (!record.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "image \"", image.name, "\": its record is damaged: ",
+          record.status().message(), "; build the image anew, or remove ", path,
+          " to use it without a digest"));
     }
+    records[image.name] = *std::move(record);
   }
   return records;
 }

@@ -23,13 +23,9 @@ struct ImageRecord {
 };
 using ImageRecords = std::map<std::string, ImageRecord>;  // by the image's name
 
-// Reads the image's file sandglass-image.json. NOT_FOUND when there is none, as
-// in an image that was made in another way; FAILED_PRECONDITION, with
-// everything that is wrong, when it can't be read or is damaged.
-absl::StatusOr<ImageRecord> ReadImageRecord(const policy::Image& image);
-
-// The records of those images that have one. FAILED_PRECONDITION as above, for
-// the first image with a bad record.
+// Reads the images' files sandglass-image.json. An image that was made in
+// another way has none. FAILED_PRECONDITION, with everything that is wrong, for
+// the first image whose record can't be read or is damaged.
 absl::StatusOr<ImageRecords> ReadImageRecords(
     const std::vector<policy::Image>& images);
 

@@ -19,10 +19,6 @@ namespace {
 
 constexpr absl::Duration kLookEvery = absl::Seconds(5);
 
-bool Equal(const policy::Profile& a, const policy::Profile& b) {
-  return a.canonical == b.canonical && a.jail_template == b.jail_template;
-}
-
 // Explains why a file can't be read now although the start went well: at the
 // start root read it.
 absl::Status WithHint(const absl::Status& status) {
@@ -42,7 +38,8 @@ PolicyChanges CompareProfiles(const PolicySet& before, const PolicySet& after) {
     const policy::SharedProfile old = before.FindProfile(profile->name);
     if (old == nullptr) {
       changes.added.push_back(profile->name);
-    } else if (!Equal(*old, *profile)) {
+    } else if (old->canonical != profile->canonical ||
+               old->jail_template != profile->jail_template) {
       changes.changed.push_back(profile->name);
     }
   }

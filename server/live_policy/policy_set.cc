@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "policy/limits/limit_fields.h"
@@ -38,6 +39,21 @@ std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
     floors.emplace_back("/prepare/limits", &language.prepare->limits);
   }
   return floors;
+}
+
+// The highest limits that any run under the profile may have, whatever its
+// language.
+policy::Limits HighestLimits(const policy::LanguageTable& languages,
+                             const policy::Profile& profile) {
+  policy::Limits highest = profile.maximum;
+  for (const policy::Language& language : languages.languages()) {
+    for (const auto& [pointer, floors] : FloorsOf(language, profile)) {
+      policy::Limits raised = profile.maximum;
+      policy::RaiseTo(*floors, raised);
+      highest = policy::HigherOf(highest, raised);
+    }
+  }
+  return highest;
 }
 
 policy::RuleLanguages LanguagesFor(const policy::LanguageTable& table,
@@ -98,7 +114,7 @@ absl::StatusOr<policy::BpfProgram> CompileFilter(
   }
   if (!rules.ok()) return rules.status();
   absl::StatusOr<policy::BpfProgram> filter = rules->Compile();
-  if (!filter.ok()) return filter.status();
+  if (!filter.ok()) return filter;
   if (const absl::Status starts = policy::CheckStartsPrograms(*filter);
       !starts.ok()) {
     return absl::Status(starts.code(), absl::StrCat("profile ", profile.name,
@@ -176,12 +192,12 @@ std::string PolicySet::FilterName(const policy::Profile& profile) {
 absl::StatusOr<PolicySet> PolicySet::Create(
     policy::LanguageTable languages, std::vector<policy::Profile> profiles) {
   return Make(std::make_shared<policy::LanguageTable>(std::move(languages)),
-              std::move(profiles), {});
+              std::move(profiles), {}, "");
 }
 
 absl::StatusOr<PolicySet> PolicySet::Make(
     SharedLanguages languages, std::vector<policy::Profile> profiles,
-    std::vector<sandbox::JailTemplate> templates) {
+    std::vector<sandbox::JailTemplate> templates, std::string digest) {
   PolicySet set;
   for (policy::Profile& profile : profiles) {
     if (absl::Status good = CheckProfile(*languages, profile); !good.ok()) {
@@ -193,6 +209,7 @@ absl::StatusOr<PolicySet> PolicySet::Make(
   }
   set.languages_ = std::move(languages);
   set.templates_ = std::move(templates);
+  set.digest_ = std::move(digest);
   if (set.FindProfile("") == nullptr) {
     return absl::InvalidArgumentError(
         "there is no profile \"default\", which requests without a profile "
@@ -211,9 +228,9 @@ void PolicySet::AddToolProfiles() {
     tools.network.reset();
     tools.network_template.clear();
     tools.jail_template = absl::StrCat(model->jail_template, "+image-", image);
-    const auto jail = std::find_if(
-        templates_.begin(), templates_.end(),
-        [&](const auto& each) { return each.name == model->jail_template; });
+    const auto jail = absl::c_find_if(templates_, [&](const auto& each) {
+      return each.name == model->jail_template;
+    });
     if (jail != templates_.end()) {
       sandbox::JailTemplate own = *jail;
       own.name = tools.jail_template;
@@ -286,48 +303,33 @@ absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,
     templates.back().network = profile.network;
   }
   std::string digest = DigestOf(directory, *profiles);
-  absl::StatusOr<PolicySet> set =
-      Make(std::move(languages), *std::move(profiles), std::move(templates));
-  if (set.ok()) set->digest_ = std::move(digest);
-  return set;
+  return Make(std::move(languages), *std::move(profiles), std::move(templates),
+              std::move(digest));
+}
+
+bool PolicySet::AsksForApproval(const policy::Profile& profile) {
+  return absl::c_any_of(profile.rules, [](const policy::Rule& rule) {
+    return rule.severity == policy::Severity::kRequireApproval;
+  });
 }
 
 bool PolicySet::asks_for_approval() const {
-  return std::any_of(profiles_.begin(), profiles_.end(),
-                     [](const policy::SharedProfile& profile) {
-                       return std::any_of(
-                           profile->rules.begin(), profile->rules.end(),
-                           [](const policy::Rule& rule) {
-                             return rule.severity ==
-                                    policy::Severity::kRequireApproval;
-                           });
-                     });
-}
-
-policy::Limits PolicySet::HighestLimits(const policy::LanguageTable& languages,
-                                        const policy::Profile& profile) {
-  policy::Limits highest = profile.maximum;
-  for (const policy::Language& language : languages.languages()) {
-    for (const auto& [pointer, floors] : FloorsOf(language, profile)) {
-      policy::Limits raised = profile.maximum;
-      policy::RaiseTo(*floors, raised);
-      highest = policy::HigherOf(highest, raised);
-    }
-  }
-  return highest;
+  return absl::c_any_of(profiles_, [](const policy::SharedProfile& profile) {
+    return AsksForApproval(*profile);
+  });
 }
 
 policy::SharedProfile PolicySet::FindProfile(const std::string& name) const {
   const std::string wanted = name.empty() ? kDefaultProfile : name;
-  const auto it = std::find_if(
-      profiles_.begin(), profiles_.end(),
+  const auto it = absl::c_find_if(
+      profiles_,
       [&](const policy::SharedProfile& p) { return p->name == wanted; });
   return it == profiles_.end() ? nullptr : *it;
 }
 
 policy::SharedProfile PolicySet::FindByTemplate(const std::string& name) const {
-  const auto it = std::find_if(
-      profiles_.begin(), profiles_.end(), [&](const policy::SharedProfile& p) {
+  const auto it =
+      absl::c_find_if(profiles_, [&](const policy::SharedProfile& p) {
         return p->jail_template == name || p->network_template == name;
       });
   if (it != profiles_.end()) return *it;

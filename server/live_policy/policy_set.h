@@ -60,7 +60,9 @@ class PolicySet {
   // own tools, about which no profile decides.
   policy::SharedProfile ToolProfile(const policy::Language& language) const;
 
-  // Whether some profile has a rule that may ask a person to approve a run.
+  // Whether the profile, or some profile of this set, has a rule that may ask a
+  // person to approve a run.
+  static bool AsksForApproval(const policy::Profile& profile);
   bool asks_for_approval() const;
 
   // A text that stands for a profile's system call filter: the name of its
@@ -83,15 +85,10 @@ class PolicySet {
 
   static absl::StatusOr<PolicySet> Make(
       SharedLanguages languages, std::vector<policy::Profile> profiles,
-      std::vector<sandbox::JailTemplate> templates);
+      std::vector<sandbox::JailTemplate> templates, std::string digest);
   void AddToolProfiles();
   static absl::StatusOr<PolicySet> LoadWith(const std::string& directory,
                                             SharedLanguages languages);
-
-  // The highest limits that any run under the profile may have, whatever its
-  // language.
-  static policy::Limits HighestLimits(const policy::LanguageTable& languages,
-                                      const policy::Profile& profile);
 
   SharedLanguages languages_;
   std::vector<policy::SharedProfile> profiles_;
