@@ -37,7 +37,7 @@ void RunningDaemon::RecordRefusedPolicy(const absl::Status& why) {
 
 void RunningDaemon::FollowPolicy(bool changed) {
   if (changed) RenewPool();
-  operations_.Recheck();
+  operations_.watch().Recheck();
   if (!parts_.config.canaries) return;
   languages_->CheckCanaries(changed ? LanguageProbe::Which::kAll
                                     : LanguageProbe::Which::kFailed);

@@ -69,8 +69,11 @@ absl::Status RunningDaemon::Start() {
   if (absl::Status done = StartAudit(); !done.ok()) return done;
   StartPool();
   StartLanguages();
-  operations_.StartWatch(WrittenTo(parts_.config), policy_, *router_, *this,
-                         audit_.get());
+  operations_.StartWatch({.policy = &policy_,
+                          .runner = &*router_,
+                          .daemon = this,
+                          .audit = audit_.get(),
+                          .directories = WrittenTo(parts_.config)});
   StartCompileCache();
   StartSessions();
   StartRuns();
@@ -294,7 +297,7 @@ void RunningDaemon::WaitForFirstAnswers() const {
   if (!languages_->WaitForVersions(kVersionsWait)) {
     Log(LogLevel::kWarning, "languages_slow");
   }
-  if (!operations_.WaitForFirst(kIsolationWait)) {
+  if (!operations_.watch().WaitForFirst(kIsolationWait)) {
     Log(LogLevel::kWarning, "isolation_slow");
   }
 }

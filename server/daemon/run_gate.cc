@@ -14,8 +14,9 @@ absl::Status RunGate::MayRunBy(const policy::Profile& profile) const {
   if (absl::Status hold = JailsHold(operations_.readiness()); !hold.ok()) {
     return hold;
   }
-  return operations_.EscapedFrom(profile) ? JailsOfProfileEscaped(profile.name)
-                                          : absl::OkStatus();
+  return operations_.watch().EscapedFrom(profile)
+             ? JailsOfProfileEscaped(profile.name)
+             : absl::OkStatus();
 }
 
 absl::Status RunGate::Available(const policy::Language& language,

@@ -48,7 +48,7 @@ RunningDaemon::Wake RunningDaemon::WaitForWake(absl::Duration timeout) {
     if (info.ssi_signo == SIGHUP) {
       reload_->Ask();
       // Whoever sent the signal may have fixed what was in the way.
-      operations_.Recheck();
+      operations_.watch().Recheck();
       return Wake::kNothing;
     }
     if (stopping_) {

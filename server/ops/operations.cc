@@ -49,16 +49,9 @@ void Operations::RecordCommand(const Caller& owner, const std::string& language,
   metrics_.RecordCommand(end);
 }
 
-void Operations::StartWatch(std::vector<std::string> written_directories,
-                            const LivePolicy& policy, JobRunner& runner,
-                            OperatedDaemon& daemon, AuditHealth* audit) {
-  watch_.emplace(
-      ReadinessWatchParts{.readiness = &readiness_,
-                          .policy = &policy,
-                          .runner = &runner,
-                          .daemon = &daemon,
-                          .audit = audit,
-                          .directories = std::move(written_directories)});
+void Operations::StartWatch(ReadinessWatchParts parts) {
+  parts.readiness = &readiness_;
+  watch_.emplace(std::move(parts));
   watch_->Start();
 }
 

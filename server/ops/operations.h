@@ -45,34 +45,21 @@ class Operations final : public RunWatcher, public CommandWatcher {
   void RecordCommand(const Caller& owner, const std::string& language,
                      const v1::ExecEnd& end) override;
 
-  // From here on conditions are looked after. `written_directories` are those
-  // that the daemon writes to. What is referred to outlives the watch. Without
-  // `audit` runs aren't put on record.
-  void StartWatch(std::vector<std::string> written_directories,
-                  const LivePolicy& policy, JobRunner& runner,
-                  OperatedDaemon& daemon, AuditHealth* audit);
-  // These do the same as in ReadinessWatch.
-  bool WaitForFirst(absl::Duration timeout) const {
-    return watch_->WaitForFirst(timeout);
-  }
-  void Recheck() { watch_->Recheck(); }
-  bool EscapedFrom(const policy::Profile& profile) const {
-    return watch_->EscapedFrom(profile);
-  }
+  // From here on conditions are looked after. This fills in readiness of
+  // `parts`.
+  void StartWatch(ReadinessWatchParts parts);
+  ReadinessWatch& watch() { return *watch_; }
+  const ReadinessWatch& watch() const { return *watch_; }
 
   // From now on Status can be asked, and metrics are served if the
   // configuration says so. Whatever `sources` points to must outlive this
   // object, as must `compile_cache`, which may be null. This fills in
-  // readiness, tally and metrics_address of `sources`.
+  // readiness, usage_counter and metrics_address of `sources`.
   absl::Status Serve(const MetricsConfig& config, StatusSources sources,
                      const CompileCache* compile_cache);
   // The answer to GetStatus. May take a moment. Call it only after Serve.
   v1::GetStatusResponse Status() const { return MakeStatus(sources_); }
   const UsageCounter& usage_counter() const { return usage_counter_; }
-  // The address at which metrics are served; empty when they aren't.
-  const std::string& metrics_address() const {
-    return sources_.metrics_address;
-  }
 
   // Stops watching; the conditions stay as they are. Call it before what the
   // watch looks at is destroyed.

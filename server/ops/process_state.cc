@@ -11,31 +11,31 @@
 
 namespace sandglass::server {
 
-ProcessState ReadOwnProcessState() {
-  ProcessState state;
+void FillProcess(v1::GetStatusResponse& response) {
   std::ifstream status("/proc/self/status");
+  uint64_t number = 0;
   for (std::string key; status >> key;) {
-    if (key == "VmRSS:") {
-      status >> state.resident_bytes;
-      state.resident_bytes *= 1024;
-    } else if (key == "Threads:") {
-      status >> state.threads;
+    if (key == "VmRSS:" && status >> number) {
+      response.set_resident_bytes(number * 1024);
+    } else if (key == "Threads:" && status >> number) {
+      response.set_threads(static_cast<uint32_t>(number));
     }
     status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   }
   std::error_code error;
   std::filesystem::directory_iterator fds("/proc/self/fd", error);
+  uint32_t open_fds = 0;
   for (const std::filesystem::directory_iterator end; !error && fds != end;
        fds.increment(error)) {
-    ++state.open_fds;
+    ++open_fds;
   }
-  if (state.open_fds > 0) --state.open_fds;  // the iterator's own descriptor
+  if (open_fds > 0) --open_fds;  // the iterator's own descriptor
+  response.set_open_fds(open_fds);
   rlimit max{};
   if (::getrlimit(RLIMIT_NOFILE, &max) == 0) {
-    state.max_open_fds = static_cast<uint32_t>(
-        std::min<rlim_t>(max.rlim_cur, std::numeric_limits<uint32_t>::max()));
+    response.set_max_open_fds(static_cast<uint32_t>(
+        std::min<rlim_t>(max.rlim_cur, std::numeric_limits<uint32_t>::max())));
   }
-  return state;
 }
 
 }  // namespace sandglass::server

@@ -1,19 +1,14 @@
 #ifndef SANDGLASS_SERVER_OPS_PROCESS_STATE_H_
 #define SANDGLASS_SERVER_OPS_PROCESS_STATE_H_
 
-#include <cstdint>
+#include "sandglass/v1/operator.pb.h"
 
 namespace sandglass::server {
 
-// The resources that this process uses now, from proc(5); 0 when they can't be
-// read.
-struct ProcessState {
-  uint64_t resident_bytes = 0;
-  uint32_t threads = 0;
-  uint32_t open_fds = 0;  // without the one that this look takes
-  uint32_t max_open_fds = 0;
-};
-ProcessState ReadOwnProcessState();
+// Sets what this process uses now, from proc(5): resident_bytes, threads,
+// open_fds without the one that this look takes, and max_open_fds; 0 when they
+// can't be read.
+void FillProcess(v1::GetStatusResponse& response);
 
 }  // namespace sandglass::server
 

@@ -80,17 +80,16 @@ void Readiness::Set(ReadyWhen condition, const absl::Status& status,
   const auto index = static_cast<size_t>(condition);
   absl::MutexLock lock(&mutex_);
   State& state = states_[index];
+  state.detail = status.ok() ? detail : std::string(status.message());
   const bool changed = state.status.ok() != status.ok();
   if (changed) {
     state.since = os::WallNow();
     Log(status.ok() ? LogLevel::kInfo : LogLevel::kError,
         status.ok() ? "condition_holds" : "condition_fails",
         {{"condition", std::string(RowOf(index).name)},
-         {"detail", status.ok() ? detail : std::string(status.message()),
-          true}});
+         {"detail", state.detail, true}});
   }
   state.status = status;
-  state.detail = status.ok() ? detail : std::string(status.message());
   if (changed && tell_) NotifyListener(Whom::kChanged);
 }
 
@@ -109,11 +108,12 @@ bool Readiness::Stopped() const {
   return stopped_;
 }
 
-std::vector<v1::Condition> Readiness::Conditions() const {
+google::protobuf::RepeatedPtrField<v1::Condition> Readiness::Conditions()
+    const {
   absl::MutexLock lock(&mutex_);
-  std::vector<v1::Condition> conditions;
+  google::protobuf::RepeatedPtrField<v1::Condition> conditions;
   for (size_t i = 0; i < kReadyConditions; ++i) {
-    v1::Condition& condition = conditions.emplace_back();
+    v1::Condition& condition = *conditions.Add();
     condition.set_name(RowOf(i).name);
     condition.set_holds(states_[i].status.ok());
     condition.set_detail(states_[i].detail);
@@ -134,15 +134,15 @@ bool Readiness::Serves(std::string_view service) const {
 }
 
 void Readiness::NotifyListener(Whom whom) {
-  std::vector<std::string> serving;
-  const auto tell =
-      [&](const std::string& service) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        const bool now = Serves(service);
-        const bool before = std::find(serving_.begin(), serving_.end(),
-                                      service) != serving_.end();
-        if (now) serving.push_back(service);
-        if (whom == Whom::kAll || now != before) tell_(service, now);
-      };
+  std::set<std::string> serving;
+  const auto tell = [&](const std::string& service)
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                          const bool now = Serves(service);
+                          const bool before = serving_.count(service) > 0;
+                          if (now) serving.insert(service);
+                          if (whom == Whom::kAll || now != before)
+                            tell_(service, now);
+                        };
   for (const char* service : kServices) tell(service);
   // The whole is told last, so that clients that wait for it find the services
   // ready.

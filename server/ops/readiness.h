@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "google/protobuf/repeated_field.h"
 #include "sandglass/v1/operator.pb.h"
 
 namespace sandglass::server {
@@ -61,7 +63,8 @@ class Readiness {
   bool Ready() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool Stopped() const ABSL_LOCKS_EXCLUDED(mutex_);
   // All conditions, in the order of their enumerators.
-  std::vector<v1::Condition> Conditions() const ABSL_LOCKS_EXCLUDED(mutex_);
+  google::protobuf::RepeatedPtrField<v1::Condition> Conditions() const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct State {
@@ -80,7 +83,7 @@ class Readiness {
       ABSL_GUARDED_BY(mutex_);  // empty while nothing is served
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::array<State, kReadyConditions> states_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::string> serving_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> serving_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sandglass::server

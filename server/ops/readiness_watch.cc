@@ -28,13 +28,11 @@ absl::Status PoolWatch::Check(const std::vector<PoolKeyState>& states) {
   std::map<JailKey, Seen> seen;
   for (const PoolKeyState& state : states) {
     if (state.key.kind != sandbox::kExecKind) continue;
-    const auto before = seen_.find(state.key);
-    const Seen was = before == seen_.end() ? Seen{} : before->second;
+    const Seen was = seen_[state.key];
     // A state without new fills is no failure: nobody has tried since.
-    bool fails = was.fails || state.fill_failures > was.failures;
-    if (state.idle > 0 || state.filled > was.filled || state.target == 0) {
-      fails = false;
-    }
+    const bool fails = (was.fails || state.fill_failures > was.failures) &&
+                       state.idle == 0 && state.filled <= was.filled &&
+                       state.target > 0;
     seen[state.key] = {state.filled, state.fill_failures, fails};
     if (fails) {
       absl::StrAppend(&failing, failing.empty() ? "" : ", ", "for profile ",
@@ -92,12 +90,10 @@ ReadinessWatch::ReadinessWatch(ReadinessWatchParts parts)
 ReadinessWatch::~ReadinessWatch() { Stop(); }
 
 void ReadinessWatch::Start() {
-  pool_and_disk_ = std::thread([this] { WatchPoolAndDisk(); });
-  isolation_ = std::thread([this] { WatchIsolation(); });
-  languages_ = std::thread([this] { WatchLanguages(); });
-  if (parts_.audit != nullptr) {
-    audit_ = std::thread([this] { WatchAudit(); });
-  }
+  threads_.emplace_back([this] { WatchPoolAndDisk(); });
+  threads_.emplace_back([this] { WatchIsolation(); });
+  threads_.emplace_back([this] { WatchLanguages(); });
+  if (parts_.audit != nullptr) threads_.emplace_back([this] { WatchAudit(); });
 }
 
 bool ReadinessWatch::WaitForFirst(absl::Duration timeout) const {
@@ -116,10 +112,8 @@ void ReadinessWatch::Stop() {
     absl::MutexLock lock(&mutex_);
     stopping_ = again_ = true;
   }
-  for (std::thread* thread :
-       {&pool_and_disk_, &isolation_, &languages_, &audit_}) {
-    if (thread->joinable()) thread->join();
-  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void ReadinessWatch::WatchPoolAndDisk() {

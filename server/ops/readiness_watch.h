@@ -96,10 +96,7 @@ class ReadinessWatch {
   // answered.
   std::optional<MonotonicTime> audit_asked_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> escaped_templates_ ABSL_GUARDED_BY(mutex_);
-  std::thread pool_and_disk_;
-  std::thread isolation_;
-  std::thread languages_;
-  std::thread audit_;
+  std::vector<std::thread> threads_;
 };
 
 // Finds out which jails can't be made. It only looks at the kind to which all

@@ -1,7 +1,5 @@
 #include "server/ops/server_info.h"
 
-#include <algorithm>
-
 #include "policy/network/network_words.h"
 #include "server/base/limits_proto.h"
 #include "server/base/proto_time.h"
@@ -38,10 +36,7 @@ void FillLanguage(const policy::Language& language, const LanguageProbe& probe,
 
 void FillRules(const policy::Profile& profile, v1::ProfileInfo& info) {
   info.set_rules(static_cast<uint32_t>(profile.rules.size()));
-  info.set_asks_for_approval(std::any_of(
-      profile.rules.begin(), profile.rules.end(), [](const policy::Rule& rule) {
-        return rule.severity == policy::Severity::kRequireApproval;
-      }));
+  info.set_asks_for_approval(PolicySet::AsksForApproval(profile));
   info.set_self_approval(profile.approval.self_approval);
   if (profile.redactor != nullptr) {
     for (const auto& pattern : profile.redactor->patterns()) {
@@ -187,16 +182,14 @@ v1::GetServerInfoResponse MakeServerInfo(const ServerInfoSources& sources) {
   response.set_kernel(sources.host.kernel);
   *response.mutable_uptime() = ToProto(Since(sources.started));
   FillAdmission(*sources.admission, *response.mutable_admission());
-  if (sources.daemon != nullptr) {
-    for (const PoolKeyState& state : sources.daemon->PoolStates()) {
-      FillPoolKind(state, *response.add_pool());
-    }
-  }
   if (sources.compile_cache != nullptr) {
     FillCompileCache(sources.compile_cache->State(),
                      *response.mutable_compile_cache());
   }
   if (sources.daemon != nullptr) {
+    for (const PoolKeyState& state : sources.daemon->PoolStates()) {
+      FillPoolKind(state, *response.add_pool());
+    }
     const PolicyReload::State state = sources.daemon->PolicyState();
     v1::PolicyState& info = *response.mutable_policy();
     info.set_digest(policy->digest());

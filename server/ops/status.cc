@@ -37,14 +37,6 @@ void FillAudit(const AuditLog& log, AuditFailure on_failure,
                                                                 : "run");
 }
 
-void FillProcess(v1::GetStatusResponse& response) {
-  const ProcessState process = ReadOwnProcessState();
-  response.set_resident_bytes(process.resident_bytes);
-  response.set_threads(process.threads);
-  response.set_open_fds(process.open_fds);
-  response.set_max_open_fds(process.max_open_fds);
-}
-
 }  // namespace
 
 v1::GetStatusResponse MakeStatus(const StatusSources& sources) {
@@ -54,19 +46,13 @@ v1::GetStatusResponse MakeStatus(const StatusSources& sources) {
   *response.mutable_uptime() = ToProto(Since(sources.started));
   response.set_ready(sources.readiness->Ready());
   response.set_draining(sources.readiness->Stopped());
-  for (v1::Condition& condition : sources.readiness->Conditions()) {
-    *response.add_conditions() = std::move(condition);
-  }
+  *response.mutable_conditions() = sources.readiness->Conditions();
   FillAdmission(*sources.admission, *response.mutable_admission());
   for (const PoolKeyState& state : sources.daemon->PoolStates()) {
     FillPoolKind(state, *response.add_pool());
   }
-  for (v1::RunCount& count : sources.usage_counter->Runs()) {
-    *response.add_runs() = std::move(count);
-  }
-  for (v1::ErrorCount& count : sources.usage_counter->Errors()) {
-    *response.add_errors() = std::move(count);
-  }
+  *response.mutable_runs() = sources.usage_counter->Runs();
+  *response.mutable_errors() = sources.usage_counter->Errors();
   response.set_sessions(static_cast<uint32_t>(sources.daemon->Sessions()));
   response.set_commands(sources.daemon->Commands());
   for (const sandbox::YardStock& stock : sources.daemon->YardStocks()) {

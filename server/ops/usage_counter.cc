@@ -55,11 +55,11 @@ void UsageCounter::RecordCommand(const Caller& owner,
   if (end.has_network()) use.Add(end.network());
 }
 
-std::vector<v1::RunCount> UsageCounter::Runs() const {
+google::protobuf::RepeatedPtrField<v1::RunCount> UsageCounter::Runs() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<v1::RunCount> counts;
+  google::protobuf::RepeatedPtrField<v1::RunCount> counts;
   for (const auto& [key, runs] : runs_) {
-    v1::RunCount& count = counts.emplace_back();
+    v1::RunCount& count = *counts.Add();
     count.set_language(key.first);
     count.set_outcome(key.second);
     count.set_runs(runs);
@@ -67,11 +67,12 @@ std::vector<v1::RunCount> UsageCounter::Runs() const {
   return counts;
 }
 
-std::vector<v1::ErrorCount> UsageCounter::Errors() const {
+google::protobuf::RepeatedPtrField<v1::ErrorCount> UsageCounter::Errors()
+    const {
   absl::MutexLock lock(&mutex_);
-  std::vector<v1::ErrorCount> counts;
+  google::protobuf::RepeatedPtrField<v1::ErrorCount> counts;
   for (const auto& [key, calls] : errors_) {
-    v1::ErrorCount& count = counts.emplace_back();
+    v1::ErrorCount& count = *counts.Add();
     count.set_reason(key.first);
     count.set_code(key.second);
     count.set_calls(calls);

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "google/protobuf/repeated_field.h"
 #include "sandglass/v1/exec.pb.h"
 #include "sandglass/v1/operator.pb.h"
 #include "sandglass/v1/run.pb.h"
@@ -41,8 +41,10 @@ class UsageCounter {
                      const v1::ExecEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ordered by language, then by outcome.
-  std::vector<v1::RunCount> Runs() const ABSL_LOCKS_EXCLUDED(mutex_);
-  std::vector<v1::ErrorCount> Errors() const ABSL_LOCKS_EXCLUDED(mutex_);
+  google::protobuf::RepeatedPtrField<v1::RunCount> Runs() const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  google::protobuf::RepeatedPtrField<v1::ErrorCount> Errors() const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // The usage of one caller, or of all when `caller` is absent.
   v1::GetUsageResponse Usage(const std::optional<std::string>& caller,
                              absl::Time now) const ABSL_LOCKS_EXCLUDED(mutex_);

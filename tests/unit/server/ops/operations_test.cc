@@ -90,7 +90,7 @@ TEST_F(ReadinessTest, AConditionTakesAwayOnlyTheServicesThatNeedIt) {
   EXPECT_THAT(told_, AllOf(Contains("sandglass.v1.SandboxService no"),
                            Contains("sandglass.v1.ExecService no"),
                            Not(Contains("sandglass.v1.PolicyService no"))));
-  const std::vector<v1::Condition> conditions = readiness_.Conditions();
+  const auto conditions = readiness_.Conditions();
   ASSERT_THAT(conditions, SizeIs(kReadyConditions));
   EXPECT_TRUE(conditions[0].holds());
   EXPECT_FALSE(conditions[1].holds());
@@ -317,12 +317,13 @@ TEST(MetricsConfig, TakesNumericAddressesOnly) {
   EXPECT_TRUE(IsOpenToOthers("0.0.0.0:9464"));
 }
 
-TEST(ProcessState, SeesThisProcess) {
-  const ProcessState state = ReadOwnProcessState();
-  EXPECT_GT(state.resident_bytes, 1u << 20);
-  EXPECT_GE(state.threads, 1u);
-  EXPECT_GE(state.open_fds, 3u);
-  EXPECT_GE(state.max_open_fds, state.open_fds);
+TEST(FillProcess, SeesThisProcess) {
+  v1::GetStatusResponse state;
+  FillProcess(state);
+  EXPECT_GT(state.resident_bytes(), 1u << 20);
+  EXPECT_GE(state.threads(), 1u);
+  EXPECT_GE(state.open_fds(), 3u);
+  EXPECT_GE(state.max_open_fds(), state.open_fds());
 }
 
 }  // namespace
