@@ -115,9 +115,7 @@ void MetricsServer::Accept() {
     ::setsockopt(connection.get(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes,
                  sizeof(kSendBufferBytes));
     if (clients_.size() >= kMaxClients) clients_.pop_front();
-    Client& client = clients_.emplace_back();
-    client.fd = std::move(connection);
-    client.since = Now();
+    clients_.push_back({.fd = std::move(connection), .since = Now()});
   }
 }
 

@@ -29,6 +29,11 @@ struct StatusSources {
 
 v1::GetStatusResponse MakeStatus(const StatusSources& sources);
 
+// Sets what this process uses now, from proc(5): resident_bytes, threads,
+// open_fds without the one that this look takes, and max_open_fds; 0 when they
+// can't be read.
+void FillProcess(v1::GetStatusResponse& response);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_OPS_STATUS_H_
