@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "re2/re2.h"
 #include "sandbox/os/files.h"
 #include "server/base/strings.h"
 #include "server/libraries/registry_url.h"
@@ -29,28 +30,17 @@ std::string HomePath(const std::string& file) {
   return absl::StrCat(home == nullptr ? "/root" : home, file.substr(1));
 }
 
-void RemoveComments(std::string& xml) {
-  for (size_t at = xml.find("<!--"); at != std::string::npos;
-       at = xml.find("<!--", at)) {
-    const size_t end = xml.find("-->", at + 4);
-    xml.erase(at, end == std::string::npos ? end : end + 3 - at);
-  }
-}
-
 // Returns a line for each element of this name; such elements have no
-// attributes.
+// attributes. Comments, the last of which may have no end, are left out.
 std::string LinesOfElements(std::string xml, const std::string& element) {
-  RemoveComments(xml);
+  RE2::GlobalReplace(&xml, RE2("(?s)<!--.*?(?:-->|$)", RE2::Latin1), "");
   absl::StrReplaceAll({{"\n", " "}, {"\r", " "}}, &xml);
-  const std::string begin = absl::StrCat("<", element, ">");
-  const std::string end = absl::StrCat("</", element, ">");
+  const std::string name = RE2::QuoteMeta(element);
+  const RE2 whole(absl::StrCat("<", name, ">(.*?)</", name, ">"), RE2::Latin1);
+  re2::StringPiece rest(xml);
   std::string lines;
-  for (size_t at = xml.find(begin); at != std::string::npos;) {
-    at += begin.size();
-    const size_t close = xml.find(end, at);
-    if (close == std::string::npos) break;
-    absl::StrAppend(&lines, xml.substr(at, close - at), "\n");
-    at = xml.find(begin, close);
+  for (std::string text; RE2::FindAndConsume(&rest, whole, &text);) {
+    absl::StrAppend(&lines, text, "\n");
   }
   return lines;
 }

@@ -22,6 +22,11 @@ std::string ZipErrorText(int code) {
   return text;
 }
 
+absl::Status Failure(int code, const std::string& message) {
+  return code == ZIP_ER_NOENT ? absl::NotFoundError(message)
+                              : absl::InvalidArgumentError(message);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
@@ -30,18 +35,14 @@ absl::StatusOr<std::string> ReadZipEntry(const std::string& archive,
   const std::unique_ptr<zip_t, Discard> zip(
       zip_open(archive.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
   if (zip == nullptr) {
-    const std::string message = absl::StrCat(archive, ": ", ZipErrorText(code));
-    return code == ZIP_ER_NOENT ? absl::NotFoundError(message)
-                                : absl::InvalidArgumentError(message);
+    return Failure(code, absl::StrCat(archive, ": ", ZipErrorText(code)));
   }
   const std::unique_ptr<zip_file_t, Discard> file(
       zip_fopen(zip.get(), entry.c_str(), 0));
   if (file == nullptr) {
-    const std::string message =
-        absl::StrCat(archive, ": ", entry, ": ", zip_strerror(zip.get()));
-    return zip_error_code_zip(zip_get_error(zip.get())) == ZIP_ER_NOENT
-               ? absl::NotFoundError(message)
-               : absl::InvalidArgumentError(message);
+    return Failure(
+        zip_error_code_zip(zip_get_error(zip.get())),
+        absl::StrCat(archive, ": ", entry, ": ", zip_strerror(zip.get())));
   }
   // The size that the archive states can't be trusted.
   std::string text(kMaxEntryBytes + 1, '\0');
