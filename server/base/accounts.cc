@@ -52,7 +52,6 @@ absl::StatusOr<Identity> ParseNumbers(const std::string& user) {
 
 absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
                                          uid_t uid_base) {
-  Identity identity{};
   if (user.empty()) {
     if (const auto account = FindUser(kDefaultAccount)) return *account;
     const uid_t uid = uid_base - 1;
@@ -66,14 +65,11 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
     }
     return Identity{uid, uid};
   }
-  if (const auto account = FindUser(user)) {
-    identity = *account;
-  } else {
-    absl::StatusOr<Identity> numbers = ParseNumbers(user);
-    if (!numbers.ok()) return numbers.status();
-    identity = *numbers;
-  }
-  if (identity.uid == 0 || identity.gid == 0) {
+  const auto account = FindUser(user);
+  const absl::StatusOr<Identity> identity =
+      account ? *account : ParseNumbers(user);
+  if (!identity.ok()) return identity;
+  if (identity->uid == 0 || identity->gid == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("user: ", Quoted(user),
                      " is root; the server gives root up after start and needs "

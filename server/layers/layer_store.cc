@@ -44,6 +44,11 @@ std::string Own(const std::string& tree) {
   return tree.substr(0, tree.rfind('/'));
 }
 
+void LogDamaged(const std::string& id, const absl::Status& why) {
+  Log(LogLevel::kWarning, "layer_damaged",
+      {{"layer_id", id}, {"error", std::string(why.message())}});
+}
+
 }  // namespace
 
 std::string LayerKey::Hex() const {
@@ -96,8 +101,7 @@ void LayerStore::Load() {
       found.push_back(*std::move(layer));
       continue;
     }
-    Log(LogLevel::kWarning, "layer_damaged",
-        {{"layer_id", name}, {"error", std::string(layer.status().message())}});
+    LogDamaged(name, layer.status());
     RemoveTree(each.path().string());
   }
   absl::MutexLock lock(&mutex_);
@@ -393,8 +397,7 @@ void LayerStore::Forget(const std::string& id) {
 }
 
 void LayerStore::Drop(Pin pin, const absl::Status& why) {
-  Log(LogLevel::kWarning, "layer_damaged",
-      {{"layer_id", pin.id()}, {"error", std::string(why.message())}});
+  LogDamaged(pin.id(), why);
   {
     absl::MutexLock lock(&mutex_);
     const auto layer = layers_.find(pin.id());

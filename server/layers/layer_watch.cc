@@ -3,7 +3,6 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -43,7 +42,7 @@ LayerWatch::Ticket LayerWatch::Begin(
   Watched& watched = layers_[layer];
   watched.ticket = ++last_ticket_;
   watched.begun = Now();
-  watched.asked = ++asked_;
+  order_.Put(layer, directories.size());
   for (const std::string& directory : directories) {
     const int watch =
         ::inotify_add_watch(inotify_.get(), directory.c_str(), kTouches);
@@ -79,7 +78,7 @@ bool LayerWatch::IsUntouched(const std::string& layer) {
   const auto found = layers_.find(layer);
   if (found == layers_.end() || !found->second.confirmed) return false;
   if (Since(found->second.begun) > options_.trusted) return false;
-  found->second.asked = ++asked_;
+  order_.Use(layer);
   return true;
 }
 
@@ -122,16 +121,13 @@ void LayerWatch::Remove(const std::string& layer) {
     (void)::inotify_rm_watch(inotify_.get(), watch);
   }
   layers_.erase(found);
+  order_.Erase(layer);
 }
 
 bool LayerWatch::MakeRoom(size_t directories) {
   if (directories > options_.max_directories) return false;
-  while (layer_of_.size() + directories > options_.max_directories) {
-    const auto oldest = std::min_element(
-        layers_.begin(), layers_.end(), [](const auto& a, const auto& b) {
-          return a.second.asked < b.second.asked;
-        });
-    Remove(std::string(oldest->first));
+  while (order_.bytes() + directories > options_.max_directories) {
+    Remove(std::string(order_.oldest()));
   }
   return true;
 }

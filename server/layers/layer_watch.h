@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "server/base/clock.h"
+#include "server/base/lru_index.h"
 
 namespace sandglass::server {
 
@@ -58,7 +59,6 @@ class LayerWatch {
     std::vector<int> watches;
     bool confirmed = false;
     MonotonicTime begun;
-    uint64_t asked = 0;
   };
 
   // Reads the kernel's events and forgets the layers that were touched.
@@ -71,8 +71,10 @@ class LayerWatch {
   absl::Mutex mutex_;
   std::map<std::string, Watched> layers_ ABSL_GUARDED_BY(mutex_);
   std::map<int, std::string> layer_of_ ABSL_GUARDED_BY(mutex_);  // by watch
+  // The layers by when they were last asked about, each as large as the number
+  // of its directories.
+  LruIndex order_ ABSL_GUARDED_BY(mutex_);
   Ticket last_ticket_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;
   bool told_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
