@@ -56,9 +56,7 @@ int TcpPortOf(const os::Fd& socket) {
                     &size) != 0) {
     return 0;
   }
-  if (address.ss_family == AF_INET6) {
-    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-  }
+  // The port of an IPv6 address is at the same place.
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 

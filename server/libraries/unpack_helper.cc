@@ -81,11 +81,10 @@ absl::Status GoneError() {
   DieBeforeExec("exec");
 }
 
-// Waits for the answer to an order. INTERNAL: it makes no sense, so the archive
-// has taken the process over; OUT_OF_RANGE: there will be none.
-absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
-                                           absl::Duration time,
-                                           const CancelToken* cancel) {
+// Waits for a packet. CANCELLED; DEADLINE_EXCEEDED, without words;
+// OUT_OF_RANGE: there will be none.
+absl::StatusOr<os::Packet> Receive(const os::Fd& from, absl::Duration time,
+                                   const CancelToken* cancel) {
   const MonotonicTime end = After(Now(), time);
   for (;;) {
     if (cancel != nullptr && cancel->reason().has_value()) {
@@ -99,18 +98,24 @@ absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
       return absl::DeadlineExceededError("");
     }
     if (fds[0].revents == 0) continue;
-    const absl::StatusOr<os::Packet> packet =
+    absl::StatusOr<os::Packet> packet =
         os::ReceivePacket(from.get(), os::Wait::kNo);
     if (absl::IsNotFound(packet.status())) continue;
     if (!packet.ok()) return absl::OutOfRangeError(packet.status().message());
-    const std::optional<UnpackAnswer> answer =
-        UnpackAnswer::Parse(packet->data);
-    if (!answer) {
-      return absl::InternalError(
-          "the process that unpacks it gave an answer that makes no sense");
-    }
-    return *answer;
+    return packet;
   }
+}
+
+// Waits for the answer to an order. Errors are those of Receive, and INTERNAL:
+// it makes no sense, so the archive has taken the process over.
+absl::StatusOr<UnpackAnswer> ReceiveAnswer(const os::Fd& from,
+                                           absl::Duration time,
+                                           const CancelToken* cancel) {
+  const absl::StatusOr<os::Packet> packet = Receive(from, time, cancel);
+  if (!packet.ok()) return packet.status();
+  if (const auto answer = UnpackAnswer::Parse(packet->data)) return *answer;
+  return absl::InternalError(
+      "the process that unpacks it gave an answer that makes no sense");
 }
 
 absl::StatusOr<sandbox::FileResult> ResultOf(const UnpackAnswer& answer) {
@@ -153,21 +158,14 @@ absl::StatusOr<std::unique_ptr<UnpackHelper>> UnpackHelper::Start(
   channel->second.reset();
   std::unique_ptr<UnpackHelper> helper(
       new UnpackHelper(std::move(channel->first), os::Fd(pidfd), pid));
-  const MonotonicTime end = After(Now(), kReadyWait);
-  for (;;) {
-    pollfd fd = {helper->channel_.get(), POLLIN, 0};
-    if (!PollUntil(&fd, 1, end)) {
-      return absl::DeadlineExceededError(
-          absl::StrCat(kUnpackerName, " doesn't start"));
-    }
-    if (fd.revents == 0) continue;
-    const absl::StatusOr<os::Packet> ready =
-        os::ReceivePacket(helper->channel_.get(), os::Wait::kNo);
-    if (absl::IsNotFound(ready.status())) continue;
-    if (ready.ok() && ready->data == kUnpackerName) return helper;
-    return absl::UnavailableError(
-        absl::StrCat(kUnpackerName, " ended as it started"));
-  }
+  const absl::StatusOr<os::Packet> ready =
+      Receive(helper->channel_, kReadyWait, nullptr);
+  if (ready.ok() && ready->data == kUnpackerName) return helper;
+  return absl::IsDeadlineExceeded(ready.status())
+             ? absl::DeadlineExceededError(
+                   absl::StrCat(kUnpackerName, " doesn't start"))
+             : absl::UnavailableError(
+                   absl::StrCat(kUnpackerName, " ended as it started"));
 }
 
 absl::StatusOr<sandbox::FileResult> UnpackHelper::Unpack(

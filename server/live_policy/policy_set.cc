@@ -29,9 +29,9 @@ std::vector<std::pair<const char*, const policy::LimitFloors*>> FloorsOf(
   std::vector<std::pair<const char*, const policy::LimitFloors*>> floors;
   if (policy::AllowsLanguage(profile, language.id)) {
     floors.emplace_back("/limits", &language.limits);
-  }
-  if (policy::AllowsLanguage(profile, language.id) && language.compile) {
-    floors.emplace_back("/compile/limits", &language.compile->limits);
+    if (language.compile) {
+      floors.emplace_back("/compile/limits", &language.compile->limits);
+    }
   }
   // Preparations run under the default profile, whether or not it allows the
   // language.

@@ -116,14 +116,17 @@ void ReadinessWatch::Stop() {
   threads_.clear();
 }
 
+bool ReadinessWatch::StopsWithin(absl::Duration time) {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), time);
+}
+
 void ReadinessWatch::WatchPoolAndDisk() {
   PoolWatch pool;
   // A problem that was seen only once may be over already.
   absl::Status yards, yards_before;
   int looks = 0;
-  absl::MutexLock lock(&mutex_);
   do {
-    mutex_.Unlock();
     if (looks++ % kLooksPerStock == 0) {
       yards_before =
           std::exchange(yards, JudgeYards(parts_.daemon->YardStocks()));
@@ -133,20 +136,20 @@ void ReadinessWatch::WatchPoolAndDisk() {
     parts_.readiness->Set(ReadyWhen::kPool, made);
     parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
     CheckAuditAnswers();
-    mutex_.Lock();
-  } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
+  } while (!StopsWithin(kLookEvery));
 }
 
 void ReadinessWatch::WatchAudit() {
-  absl::MutexLock lock(&mutex_);
   do {
-    audit_asked_ = Now();
-    mutex_.Unlock();
+    {
+      absl::MutexLock lock(&mutex_);
+      audit_asked_ = Now();
+    }
     const absl::Status health = parts_.audit->Healthy();
-    mutex_.Lock();
+    absl::MutexLock lock(&mutex_);
     audit_asked_.reset();
     parts_.readiness->Set(ReadyWhen::kAudit, health);
-  } while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLookEvery));
+  } while (!StopsWithin(kLookEvery));
 }
 
 void ReadinessWatch::CheckAuditAnswers() {
@@ -178,14 +181,10 @@ void ReadinessWatch::WatchIsolation() {
 }
 
 void ReadinessWatch::WatchLanguages() {
-  absl::MutexLock lock(&mutex_);
-  while (
-      !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), parts_.try_every)) {
-    mutex_.Unlock();
+  while (!StopsWithin(parts_.try_every)) {
     if (!parts_.readiness->Get(ReadyWhen::kLanguages).ok()) {
       parts_.daemon->TryFailedLanguages();
     }
-    mutex_.Lock();
   }
 }
 

@@ -76,6 +76,8 @@ class ReadinessWatch {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // Waits so long, or until Stop is called; returns whether it was.
+  bool StopsWithin(absl::Duration time) ABSL_LOCKS_EXCLUDED(mutex_);
   void WatchPoolAndDisk() ABSL_LOCKS_EXCLUDED(mutex_);
   void WatchIsolation() ABSL_LOCKS_EXCLUDED(mutex_);
   void WatchLanguages() ABSL_LOCKS_EXCLUDED(mutex_);
