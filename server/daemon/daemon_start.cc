@@ -26,6 +26,7 @@
 #include "server/daemon/running_daemon.h"
 #include "server/daemon/wall_clock_watch.h"
 #include "server/languages/fill_jail.h"
+#include "server/rpc/services.h"
 #include "server/rpc/socket_tap.h"
 #include "server/session/jail_host.h"
 
@@ -78,10 +79,8 @@ absl::Status RunningDaemon::Start() {
   StartSessions();
   StartRuns();
   StartReload();
-  MakeRunService();
-  MakeSessionServices();
-  if (absl::Status done = MakeExecService(); !done.ok()) return done;
-  MakeOperatorServices();
+  if (absl::Status done = StartExecs(); !done.ok()) return done;
+  MakeServices();
   if (absl::Status done = ServeOperations(); !done.ok()) return done;
   // Clients that connect before the server runs wait in the backlog.
   if (absl::Status done = Listen(); !done.ok()) return done;
@@ -214,7 +213,19 @@ void RunningDaemon::StartReload() {
   if (HangUpCameEarly()) reload_->Ask();
 }
 
-void RunningDaemon::MakeRunService() {
+absl::Status RunningDaemon::StartExecs() {
+  call_threads_.emplace(CallThreadsOptions{});
+  execs_.emplace(ExecTableParts{.policy = &policy_,
+                                .sessions = &*sessions_,
+                                .threads = &*call_threads_,
+                                .audit = audit_ ? &audit_->trail() : nullptr,
+                                .watcher = &operations_,
+                                .gate = &*gate_,
+                                .max_running = MaxCommands(parts_.config)});
+  return execs_->Start();
+}
+
+void RunningDaemon::MakeServices() {
   info_ = {.policy = &policy_,
            .languages = &*languages_,
            .admission = &dispatcher_->admission(),
@@ -223,39 +234,19 @@ void RunningDaemon::MakeRunService() {
            .daemon = this,
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
            .images = parts_.image_records};
-  service_.emplace(*dispatcher_, peers_, info_, kStreamBudgetBytes);
-}
-
-void RunningDaemon::MakeSessionServices() {
-  call_threads_.emplace(CallThreadsOptions{});
-  session_service_.emplace(*sessions_, *call_threads_, peers_);
-  file_service_.emplace(FileCallParts{.sessions = &*sessions_,
-                                      .threads = &*call_threads_,
-                                      .answers = &peers_.answers()},
-                        peers_);
-}
-
-absl::Status RunningDaemon::MakeExecService() {
-  execs_.emplace(ExecTableParts{.policy = &policy_,
-                                .sessions = &*sessions_,
-                                .threads = &*call_threads_,
-                                .audit = audit_ ? &audit_->trail() : nullptr,
-                                .watcher = &operations_,
-                                .gate = &*gate_,
-                                .max_running = MaxCommands(parts_.config)});
-  if (absl::Status started = execs_->Start(); !started.ok()) return started;
-  exec_service_.emplace(*execs_, peers_);
-  return absl::OkStatus();
-}
-
-void RunningDaemon::MakeOperatorServices() {
   questions_.emplace(policy_, *dispatcher_, parts_.config.policy_dir,
                      sandbox::WhyNoDiskCap(info_.host));
-  policy_service_.emplace(*approvals_, *questions_, peers_);
   layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
                                        libraries_ ? &*libraries_ : nullptr});
-  layer_service_.emplace(*layer_admin_, *call_threads_, peers_);
-  operator_service_.emplace(operations_, *approvals_, *call_threads_, peers_);
+  services_.push_back(
+      MakeSandboxService(*dispatcher_, peers_, info_, kStreamBudgetBytes));
+  services_.push_back(MakeSessionService(*sessions_, *call_threads_, peers_));
+  services_.push_back(MakeFileService(*sessions_, *call_threads_, peers_));
+  services_.push_back(MakeExecService(*execs_, peers_));
+  services_.push_back(MakePolicyService(*approvals_, *questions_, peers_));
+  services_.push_back(MakeLayerService(*layer_admin_, *call_threads_, peers_));
+  services_.push_back(
+      MakeOperatorService(operations_, *approvals_, *call_threads_, peers_));
 }
 
 absl::Status RunningDaemon::ServeOperations() {
@@ -284,8 +275,7 @@ absl::Status RunningDaemon::StartGrpc() {
   request_room_.emplace(std::max(
       kRequestRoomBytes, kRequestRoomMessages * config.max_message_bytes));
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
-      {&*service_, &*session_service_, &*file_service_, &*exec_service_,
-       &*policy_service_, &*layer_service_, &*operator_service_},
+      services_,
       {.max_message_bytes = static_cast<int>(config.max_message_bytes),
        .metrics = &operations_.metrics()});
   if (!grpc.ok()) return grpc.status();

@@ -22,6 +22,7 @@
 #include "server/job/refused_calls.h"
 #include "server/languages/languages.h"
 #include "server/languages/prestart_kinds.h"
+#include "server/libraries/layer_admin.h"
 #include "server/libraries/libraries.h"
 #include "server/live_policy/policy_reload.h"
 #include "server/ops/operated_daemon.h"
@@ -30,16 +31,9 @@
 #include "server/phases/compile_cache.h"
 #include "server/pool/jail_pool.h"
 #include "server/rpc/acceptor.h"
-#include "server/rpc/exec_service.h"
-#include "server/rpc/file_service.h"
 #include "server/rpc/grpc_server.h"
-#include "server/rpc/layer_service.h"
-#include "server/rpc/operator_service.h"
 #include "server/rpc/peers.h"
-#include "server/rpc/policy_service.h"
 #include "server/rpc/request_room.h"
-#include "server/rpc/sandbox_service.h"
-#include "server/rpc/session_service.h"
 #include "server/run/approvals.h"
 #include "server/run/job_router.h"
 #include "server/run/policy_questions.h"
@@ -91,11 +85,8 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   void StartSessions();
   void StartRuns();
   void StartReload();
-  void MakeRunService();
-  void MakeSessionServices();
-  absl::Status MakeExecService();
-  // Of the policy, of layers, and of the daemon as such.
-  void MakeOperatorServices();
+  absl::Status StartExecs();
+  void MakeServices();
   absl::Status ServeOperations();
   // Unless it listens on a unix socket already.
   absl::Status Listen();
@@ -157,16 +148,10 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   ServerInfoSources info_;
   std::optional<RequestRoom> request_room_;
   PeerTable peers_;
-  std::optional<SandboxServiceImpl> service_;
+  Services services_;
   std::optional<CallThreads> call_threads_;
-  std::optional<SessionServiceImpl> session_service_;
-  std::optional<FileServiceImpl> file_service_;
   std::optional<ExecTable> execs_;
-  std::optional<ExecServiceImpl> exec_service_;
-  std::optional<PolicyServiceImpl> policy_service_;
   std::optional<LayerAdmin> layer_admin_;
-  std::optional<LayerServiceImpl> layer_service_;
-  std::optional<OperatorServiceImpl> operator_service_;
   std::optional<PolicyReload> reload_;
   int tcp_port_ = 0;  // 0 when it listens on a unix socket
   std::unique_ptr<GrpcServer> grpc_;

@@ -2,234 +2,193 @@
 #define SANDGLASS_SERVER_RPC_FILE_CALLS_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
-#include "grpcpp/alarm.h"
-#include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/server_callback.h"
 #include "sandglass/v1/files.pb.h"
 #include "server/base/call_threads.h"
+#include "server/base/errors.h"
 #include "server/files/file_session.h"
 #include "server/identity/caller.h"
 #include "server/rpc/answer_room.h"
+#include "server/rpc/grpc_status.h"
+#include "server/rpc/message_codec.h"
+#include "server/rpc/unary_call.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
 
-// The calls of the file service. Each object is one call, which gRPC's OnDone
-// deletes. Work that waits for a jail is done step by step on separate threads.
-// Only one thing is under way at a time, either a step or gRPC's reaction to
-// one, so a call needs no lock and a slow client holds no thread.
+// The streaming calls of the file service. Each object is one call, which
+// gRPC's OnDone deletes. Work that waits for a jail is done step by step on
+// separate threads. Only one thing is under way at a time, either a step or
+// gRPC's reaction to one, so a call needs no lock and a slow client holds no
+// thread.
 
+// All of these outlive the calls.
 struct FileCallParts {
-  SessionTable* sessions = nullptr;
-  CallThreads* threads = nullptr;
-  AnswerRoom* answers = nullptr;
+  SessionTable& sessions;
+  CallThreads& threads;
+  AnswerRoom& answers;
 };
 
-// One request and one answer.
-class UnaryFileCall final : public grpc::ServerUnaryReactor {
- public:
-  using Method =
-      std::function<absl::StatusOr<grpc::ByteBuffer>(FileSession& files)>;
+// Each of these begins a call. `response` must outlive it.
+WriteReactor* BeginReadFile(const FileCallParts& parts, const Caller& caller,
+                            v1::ReadFileRequest&& request);
+WriteReactor* BeginSnapshotFiles(const FileCallParts& parts,
+                                 const Caller& caller,
+                                 v1::SnapshotFilesRequest&& request);
+WriteReactor* BeginWatchFiles(const FileCallParts& parts, const Caller& caller,
+                              v1::WatchFilesRequest&& request);
+ReadReactor* BeginWriteFile(const FileCallParts& parts, const Caller& caller,
+                            Bytes* response);
+ReadReactor* BeginRestoreFiles(const FileCallParts& parts, const Caller& caller,
+                               Bytes* response);
 
-  // `parts` and `response` must outlive the call.
-  UnaryFileCall(const FileCallParts& parts, grpc::ByteBuffer* response)
-      : parts_(parts), response_(response) {}
+// What all of them have.
+template <typename Reactor>
+class FileCall : public Reactor {
+ protected:
+  FileCall(const FileCallParts& parts, const Caller& caller)
+      : parts_(parts), caller_(caller) {}
 
-  // `bytes` is how much the request holds while it waits.
-  void Start(const Caller& caller, const std::string& session_id,
-             uint64_t bytes, Method method);
+  // Does the first step on a thread, or ends the call when too much waits.
+  // `bytes` is how much the request holds meanwhile.
+  void Begin(const std::string& session_id, uint64_t bytes,
+             CallThreads::Task step) {
+    session_id_ = session_id;
+    const absl::Status added =
+        parts_.threads.Add({caller_.name, session_id}, bytes, std::move(step));
+    if (!added.ok()) End(added);
+  }
+  void Continue(CallThreads::Task step) {
+    parts_.threads.Continue({caller_.name, session_id_}, std::move(step));
+  }
+  // Waits for the session's jail and its agent, and sets files_.
+  absl::Status OpenSession() {
+    absl::StatusOr<std::unique_ptr<FileSession>> files =
+        FileSession::Open(parts_.sessions, caller_, session_id_, stop_);
+    if (files.ok()) files_ = *std::move(files);
+    return files.status();
+  }
+  void End(const absl::Status& status) {
+    LetGo();
+    files_.reset();
+    this->Finish(ToGrpcStatus(status));
+  }
+  // Ends what the call does with the agent.
+  virtual void LetGo() = 0;
 
- private:
   void OnCancel() override { stop_->Stop(); }
   void OnDone() override { delete this; }
 
   const FileCallParts parts_;
-  HeldAnswer held_{*parts_.answers};
-  grpc::ByteBuffer* const response_;
+  const Caller caller_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
-};
-
-// One ReadFile: the next chunk is read when the last one was written.
-class ReadFileCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit ReadFileCall(const FileCallParts& parts) : parts_(parts) {}
-
-  void Start(const Caller& caller, v1::ReadFileRequest&& request);
-
- private:
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override { stop_->Stop(); }
-  void OnDone() override { delete this; }
-
-  // The steps of the call.
-  void Open(const Caller& caller);
-  void ReadNext();
-
-  void Send(const v1::ReadFileResponse& response);
-  void End(const absl::Status& status);
-
-  const FileCallParts parts_;
-  HeldAnswer held_{*parts_.answers};
-  Caller caller_;
-  v1::ReadFileRequest request_;
-  const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
-  std::unique_ptr<FileSession> files_;
-  uint64_t next_ = 0;  // the offset from which to read on
-  uint64_t end_ = 0;
-  grpc::ByteBuffer current_;  // belongs to gRPC while it is written
-};
-
-// One WriteFile: the next message is taken when the last one was written.
-class WriteFileCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
- public:
-  // `response` must outlive the call.
-  WriteFileCall(const FileCallParts& parts, grpc::ByteBuffer* response)
-      : parts_(parts), response_(response) {}
-
-  void Start(const Caller& caller);
-
- private:
-  void OnReadDone(bool ok) override;
-  void OnCancel() override { stop_->Stop(); }
-  void OnDone() override { delete this; }
-
-  // The steps of the call; the first message's step begins on gRPC's thread.
-  void HandleFirst();
-  void HandleNext();
-
-  absl::Status Begin(const v1::FileWriteStart& start);
-  // Handles the start or more data, and then the end, if this is the last
-  // message.
-  absl::Status HandleMessage(const v1::WriteFileRequest& message,
-                             bool& finished);
-  absl::Status Commit();
-  void End(const absl::Status& status);
-
-  const FileCallParts parts_;
-  grpc::ByteBuffer* const response_;
-  Caller caller_;
-  const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
-  grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
   std::string session_id_;
-  std::string path_;
-  // The order matters: the upload must end before the agent that does it.
+  // Null until the first step is done.
   std::unique_ptr<FileSession> files_;
-  sandbox::FileUpload upload_;
 };
 
-// One SnapshotFiles: the next piece of the archive is taken when the last one
-// was written, and the jail makes no more of it in advance.
-class SnapshotFilesCall final
-    : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit SnapshotFilesCall(const FileCallParts& parts) : parts_(parts) {}
+// A call with one request, and a stream of answers, of which the next one is
+// made when the last one was written.
+class FileAnswersCall : public FileCall<WriteReactor> {
+ protected:
+  FileAnswersCall(const FileCallParts& parts, const Caller& caller)
+      : FileCall(parts, caller), held_(parts.answers) {}
 
-  void Start(const Caller& caller, v1::SnapshotFilesRequest&& request);
+  // `advice` is as for HeldAnswer::Put. Ends the call on an error.
+  void Send(const google::protobuf::Message& response,
+            std::string_view advice) {
+    if (const absl::Status put = held_.Put(
+            caller_.name, SerializeMessage(response), &current_, advice);
+        !put.ok()) {
+      return End(put);
+    }
+    StartWrite(&current_);
+  }
+  // The last answer was written. Called on gRPC's thread.
+  virtual void GoOn() = 0;
 
  private:
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override { stop_->Stop(); }
-  void OnDone() override { delete this; }
+  void OnWriteDone(bool ok) override {
+    current_.Clear();
+    held_.Release();
+    if (ok) return GoOn();
+    Continue([this] { End(CallerGone()); });
+  }
 
-  // The steps of the call.
-  void Open(const Caller& caller);
-  void ReadNext();
-
-  void End(const absl::Status& status);
-
-  const FileCallParts parts_;
-  HeldAnswer held_{*parts_.answers};
-  Caller caller_;
-  v1::SnapshotFilesRequest request_;
-  std::string path_;
-  const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
-  // The order matters: the archive must end before the agent that makes it.
-  std::unique_ptr<FileSession> files_;
-  sandbox::TreeDownload archive_;
-  bool last_ = false;         // `current_` is the archive's end
-  grpc::ByteBuffer current_;  // belongs to gRPC while it is written
+  HeldAnswer held_;
+  Bytes current_;  // belongs to gRPC while it is written
 };
 
-// One RestoreFiles: the next message is taken when the jail has the last one.
-class RestoreFilesCall final
-    : public grpc::ServerReadReactor<grpc::ByteBuffer> {
+// A call with a stream of requests, the first of which has a field `start` with
+// the session, and one answer.
+template <typename Request>
+class FileRequestsCall : public FileCall<ReadReactor> {
  public:
-  // `response` must outlive the call.
-  RestoreFilesCall(const FileCallParts& parts, grpc::ByteBuffer* response)
-      : parts_(parts), response_(response) {}
+  FileRequestsCall(const FileCallParts& parts, const Caller& caller,
+                   Bytes* response)
+      : FileCall(parts, caller), response_(response) {}
 
-  void Start(const Caller& caller);
+  void Start() { StartRead(&incoming_); }
+
+ protected:
+  // Handles a request; the first one has a start, and no other. Sets `finished`
+  // when the call is done.
+  virtual absl::Status Handle(const Request& message, bool& finished) = 0;
+  // The client sends nothing more, and perhaps has sent nothing. Returns the
+  // status with which the call ends.
+  virtual absl::Status HandleEnd() = 0;
+  absl::Status Answer(const google::protobuf::Message& response) {
+    absl::StatusOr<Bytes> bytes = SerializeMessage(response);
+    if (bytes.ok()) *response_ = *std::move(bytes);
+    return bytes.status();
+  }
 
  private:
-  void OnReadDone(bool ok) override;
-  void OnCancel() override { stop_->Stop(); }
-  void OnDone() override { delete this; }
+  void OnReadDone(bool ok) override {
+    if (files_ == nullptr) return ok ? HandleFirst() : End(HandleEnd());
+    Continue([this, ok] {
+      if (!ok) return End(HandleEnd());
+      Request message;
+      if (absl::Status parsed = Parse(message); !parsed.ok()) {
+        return End(parsed);
+      }
+      if (message.has_start()) {
+        return End(InvalidRequest({{"start", "came already"}}));
+      }
+      HandleOne(message);
+    });
+  }
+  void HandleFirst() {
+    auto message = std::make_shared<Request>();
+    if (absl::Status parsed = Parse(*message); !parsed.ok()) {
+      return End(parsed);
+    }
+    if (!message->has_start()) {
+      return End(InvalidRequest({{"start", "must come first"}}));
+    }
+    Begin(message->start().session_id(), message->ByteSizeLong(),
+          [this, message] { HandleOne(*message); });
+  }
+  void HandleOne(const Request& message) {
+    bool finished = false;
+    const absl::Status done = Handle(message, finished);
+    if (!done.ok() || finished) return End(done);
+    StartRead(&incoming_);
+  }
+  absl::Status Parse(Request& message) {
+    absl::Status parsed = ParseMessage(incoming_, message);
+    incoming_.Clear();
+    return parsed;
+  }
 
-  // The steps of the call; the first message's step begins on gRPC's thread.
-  void HandleFirst();
-  void HandleNext();
-
-  absl::Status Begin(const v1::RestoreFilesStart& start);
-  // Called when all messages have come.
-  absl::Status Commit();
-  void End(const absl::Status& status);
-
-  const FileCallParts parts_;
-  grpc::ByteBuffer* const response_;
-  Caller caller_;
-  const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
-  grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
-  std::string session_id_;
-  std::string path_;
-  // The order matters: the archive must end before the agent that unpacks it.
-  std::unique_ptr<FileSession> files_;
-  sandbox::TreeUpload archive_;
-};
-
-// One WatchFiles: looks at the files, reports what has changed, and looks again
-// a while later.
-class WatchFilesCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit WatchFilesCall(const FileCallParts& parts) : parts_(parts) {}
-
-  void Start(const Caller& caller, v1::WatchFilesRequest&& request);
-
- private:
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnDone() override { delete this; }
-
-  // The steps of the call.
-  void Open(const Caller& caller);
-  void CheckChanges();
-
-  void CheckChangesLater() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Send(const v1::WatchFilesResponse& response);
-  void End(const absl::Status& status);
-
-  const FileCallParts parts_;
-  HeldAnswer held_{*parts_.answers};
-  Caller caller_;
-  v1::WatchFilesRequest request_;
-  absl::Duration interval_;
-  std::string path_;
-  const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
-  std::unique_ptr<FileSession> files_;
-  sandbox::FileTracker tracker_;
-  grpc::ByteBuffer current_;
-  absl::Mutex mutex_;
-  // There is a new alarm for each wait, since the callback of the last one may
-  // not be done yet.
-  std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
+  Bytes* const response_;
+  Bytes incoming_;  // belongs to gRPC while it is read
 };
 
 }  // namespace sandglass::server

@@ -1,198 +1,179 @@
-#include "server/rpc/file_service.h"
-
 #include <memory>
 #include <utility>
 
+#include "sandglass/v1/file_service.grpc.pb.h"
 #include "server/files/file_methods.h"
-#include "server/rpc/grpc_status.h"
+#include "server/rpc/file_calls.h"
+#include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {
 
-// A stream that ends before it began.
-template <typename Reactor>
-class Refused final : public Reactor {
+using RawFileService = v1::FileService::WithRawCallbackMethod_SnapshotFiles<
+    v1::FileService::WithRawCallbackMethod_RestoreFiles<v1::FileService::WithRawCallbackMethod_ReadFile<
+        v1::FileService::WithRawCallbackMethod_WriteFile<v1::FileService::WithRawCallbackMethod_UploadFiles<
+            v1::FileService::WithRawCallbackMethod_DownloadFiles<
+                v1::FileService::WithRawCallbackMethod_ListDirectory<
+                    v1::FileService::WithRawCallbackMethod_StatFile<
+                        v1::FileService::WithRawCallbackMethod_RemoveFile<
+                            v1::FileService::WithRawCallbackMethod_MoveFile<
+                                v1::FileService::WithRawCallbackMethod_MakeDirectory<
+                                    v1::FileService::WithRawCallbackMethod_GlobFiles<
+                                        v1::FileService::WithRawCallbackMethod_GrepFiles<
+                                            v1::FileService::WithRawCallbackMethod_EditFile<
+                                                v1::FileService::
+                                                    WithRawCallbackMethod_WatchFiles<
+                                                        v1::FileService::
+                                                            Service>>>>>>>>>>>>>>>;
+
+class FileServiceImpl final : public RawFileService {
  public:
-  explicit Refused(const absl::Status& status) {
-    this->Finish(ToGrpcStatus(status));
+  FileServiceImpl(SessionTable& sessions, CallThreads& threads,
+                  const PeerTable& peers)
+      : parts_{sessions, threads, peers.answers()}, peers_(peers) {}
+
+  WriteReactor* ReadFile(CallContext* context, const Bytes* request) override {
+    return StreamFrom(BeginReadFile, context, request);
   }
-  void OnDone() override { delete this; }
+
+  ReadReactor* WriteFile(CallContext* context, Bytes* response) override {
+    return StreamTo(BeginWriteFile, context, response);
+  }
+
+  WriteReactor* SnapshotFiles(CallContext* context,
+                              const Bytes* request) override {
+    return StreamFrom(BeginSnapshotFiles, context, request);
+  }
+
+  ReadReactor* RestoreFiles(CallContext* context, Bytes* response) override {
+    return StreamTo(BeginRestoreFiles, context, response);
+  }
+
+  UnaryReactor* UploadFiles(CallContext* context, const Bytes* request,
+                            Bytes* response) override {
+    return ServeFiles<v1::UploadFilesRequest, Effect::kChange>(context, request,
+                                                               response);
+  }
+
+  UnaryReactor* DownloadFiles(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return ServeFiles<v1::DownloadFilesRequest>(context, request, response);
+  }
+
+  UnaryReactor* ListDirectory(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return ServeFiles<v1::ListDirectoryRequest>(context, request, response);
+  }
+
+  UnaryReactor* StatFile(CallContext* context, const Bytes* request,
+                         Bytes* response) override {
+    return ServeFiles<v1::StatFileRequest>(context, request, response);
+  }
+
+  UnaryReactor* RemoveFile(CallContext* context, const Bytes* request,
+                           Bytes* response) override {
+    return ServeFiles<v1::RemoveFileRequest, Effect::kChange>(context, request,
+                                                              response);
+  }
+
+  UnaryReactor* MoveFile(CallContext* context, const Bytes* request,
+                         Bytes* response) override {
+    return ServeFiles<v1::MoveFileRequest, Effect::kChange>(context, request,
+                                                            response);
+  }
+
+  UnaryReactor* MakeDirectory(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return ServeFiles<v1::MakeDirectoryRequest, Effect::kChange>(
+        context, request, response);
+  }
+
+  UnaryReactor* GlobFiles(CallContext* context, const Bytes* request,
+                          Bytes* response) override {
+    return ServeFiles<v1::GlobFilesRequest>(context, request, response);
+  }
+
+  UnaryReactor* GrepFiles(CallContext* context, const Bytes* request,
+                          Bytes* response) override {
+    return ServeFiles<v1::GrepFilesRequest>(context, request, response);
+  }
+
+  UnaryReactor* EditFile(CallContext* context, const Bytes* request,
+                         Bytes* response) override {
+    return ServeFiles<v1::EditFileRequest, Effect::kChange>(context, request,
+                                                            response);
+  }
+
+  WriteReactor* WatchFiles(CallContext* context,
+                           const Bytes* request) override {
+    return StreamFrom(BeginWatchFiles, context, request);
+  }
+
+ private:
+  enum class Effect { kNone, kChange };
+
+  template <typename Request, Effect effect = Effect::kNone>
+  UnaryReactor* ServeFiles(CallContext* context, const Bytes* request,
+                           Bytes* response) {
+    // Shared, since a std::function must be copyable.
+    auto message = std::make_shared<Request>();
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, *message);
+    if (!caller.ok()) return Refuse(context, caller.status());
+    const auto stop = std::make_shared<FileCallStop>();
+    auto* call =
+        new AnsweredCall(peers_, *caller, response, [stop] { stop->Stop(); });
+    // Whoever gets the answer may rely on the session being free again, as it
+    // is when this function has returned.
+    call->EndOn(
+        parts_.threads, {caller->name, message->session_id()},
+        request->Length(),
+        [this, caller = *caller, message, stop]() -> absl::StatusOr<Bytes> {
+          if (stop->stopped()) return CallerGone();
+          const absl::StatusOr<std::unique_ptr<FileSession>> files =
+              FileSession::Open(parts_.sessions, caller, message->session_id(),
+                                stop);
+          if (!files.ok()) return files.status();
+          absl::StatusOr<Bytes> answer = Serialize(Handle(**files, *message));
+          if (effect == Effect::kNone || !answer.ok()) return answer;
+          if (absl::Status saved = (*files)->Save(); !saved.ok()) return saved;
+          return answer;
+        });
+    return call;
+  }
+
+  // A stream of requests, and one answer.
+  template <typename Begin>
+  ReadReactor* StreamTo(const Begin& begin, CallContext* context,
+                        Bytes* response) {
+    const absl::StatusOr<Caller> caller = CallerOf(peers_, *context);
+    if (!caller.ok()) return new RefusedCall<ReadReactor>(caller.status());
+    return begin(parts_, *caller, response);
+  }
+
+  // A request, and a stream of answers.
+  template <typename Request>
+  WriteReactor* StreamFrom(WriteReactor* begin(const FileCallParts&,
+                                               const Caller&, Request&&),
+                           CallContext* context, const Bytes* request) {
+    Request message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    if (!caller.ok()) return new RefusedCall<WriteReactor>(caller.status());
+    return begin(parts_, *caller, std::move(message));
+  }
+
+  const FileCallParts parts_;
+  const PeerTable& peers_;
 };
-
-template <typename Request>
-grpc::ServerUnaryReactor* Serve(const FileCallParts& parts,
-                                const PeerTable& peers,
-                                grpc::CallbackServerContext* context,
-                                const grpc::ByteBuffer* request,
-                                grpc::ByteBuffer* response) {
-  // Shared, since a std::function must be copyable.
-  auto message = std::make_shared<Request>();
-  const absl::StatusOr<Caller> caller =
-      Receive(peers, *context, *request, *message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new UnaryFileCall(parts, response);
-  call->Start(*caller, message->session_id(), request->Length(),
-              [message](FileSession& files) {
-                return Serialize(Handle(files, *message));
-              });
-  return call;
-}
-
-// The same for methods that change files.
-template <typename Request>
-grpc::ServerUnaryReactor* ServeChange(const FileCallParts& parts,
-                                      const PeerTable& peers,
-                                      grpc::CallbackServerContext* context,
-                                      const grpc::ByteBuffer* request,
-                                      grpc::ByteBuffer* response) {
-  auto message = std::make_shared<Request>();
-  const absl::StatusOr<Caller> caller =
-      Receive(peers, *context, *request, *message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new UnaryFileCall(parts, response);
-  call->Start(
-      *caller, message->session_id(), request->Length(),
-      [message](FileSession& files) -> absl::StatusOr<grpc::ByteBuffer> {
-        auto answer = Serialize(Handle(files, *message));
-        if (!answer.ok()) return answer;
-        if (absl::Status saved = files.Save(); !saved.ok()) {
-          return saved;
-        }
-        return answer;
-      });
-  return call;
-}
-
-// A stream of requests, and one answer.
-template <typename Call>
-grpc::ServerReadReactor<grpc::ByteBuffer>* StreamTo(
-    const FileCallParts& parts, const PeerTable& peers,
-    grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
-  const absl::StatusOr<Caller> caller = CallerOf(peers, *context);
-  if (!caller.ok()) {
-    return new Refused<grpc::ServerReadReactor<grpc::ByteBuffer>>(
-        caller.status());
-  }
-  auto* call = new Call(parts, response);
-  call->Start(*caller);
-  return call;
-}
-
-// A request, and a stream of answers.
-template <typename Call, typename Request>
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamFrom(
-    const FileCallParts& parts, const PeerTable& peers,
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  Request message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers, *context, *request, message);
-  if (!caller.ok()) {
-    return new Refused<grpc::ServerWriteReactor<grpc::ByteBuffer>>(
-        caller.status());
-  }
-  auto* call = new Call(parts);
-  call->Start(*caller, std::move(message));
-  return call;
-}
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* FileServiceImpl::ReadFile(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  return StreamFrom<ReadFileCall, v1::ReadFileRequest>(parts_, peers_, context,
-                                                       request);
-}
-
-grpc::ServerReadReactor<grpc::ByteBuffer>* FileServiceImpl::WriteFile(
-    grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
-  return StreamTo<WriteFileCall>(parts_, peers_, context, response);
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* FileServiceImpl::SnapshotFiles(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  return StreamFrom<SnapshotFilesCall, v1::SnapshotFilesRequest>(
-      parts_, peers_, context, request);
-}
-
-grpc::ServerReadReactor<grpc::ByteBuffer>* FileServiceImpl::RestoreFiles(
-    grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
-  return StreamTo<RestoreFilesCall>(parts_, peers_, context, response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::UploadFiles(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeChange<v1::UploadFilesRequest>(parts_, peers_, context, request,
-                                             response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::DownloadFiles(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::DownloadFilesRequest>(parts_, peers_, context, request,
-                                         response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::ListDirectory(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::ListDirectoryRequest>(parts_, peers_, context, request,
-                                         response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::StatFile(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::StatFileRequest>(parts_, peers_, context, request, response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::RemoveFile(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeChange<v1::RemoveFileRequest>(parts_, peers_, context, request,
-                                            response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::MoveFile(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeChange<v1::MoveFileRequest>(parts_, peers_, context, request,
-                                          response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::MakeDirectory(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeChange<v1::MakeDirectoryRequest>(parts_, peers_, context, request,
-                                               response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::GlobFiles(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::GlobFilesRequest>(parts_, peers_, context, request,
-                                     response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::GrepFiles(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::GrepFilesRequest>(parts_, peers_, context, request,
-                                     response);
-}
-
-grpc::ServerUnaryReactor* FileServiceImpl::EditFile(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeChange<v1::EditFileRequest>(parts_, peers_, context, request,
-                                          response);
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* FileServiceImpl::WatchFiles(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  return StreamFrom<WatchFilesCall, v1::WatchFilesRequest>(parts_, peers_,
-                                                           context, request);
+std::unique_ptr<grpc::Service> MakeFileService(SessionTable& sessions,
+                                               CallThreads& threads,
+                                               const PeerTable& peers) {
+  return std::make_unique<FileServiceImpl>(sessions, threads, peers);
 }
 
 }  // namespace sandglass::server

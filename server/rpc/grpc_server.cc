@@ -45,7 +45,7 @@ void LogFromGrpc(gpr_log_func_args* args) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
-    const std::vector<grpc::Service*>& services, const GrpcOptions& options) {
+    const Services& services, const GrpcOptions& options) {
   QuietenProtobuf();
   gpr_set_log_function(&LogFromGrpc);
   grpc::EnableDefaultHealthCheckService(true);
@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
 
   std::unique_ptr<GrpcServer> made(new GrpcServer());
   grpc::ServerBuilder builder;
-  for (grpc::Service* service : services) builder.RegisterService(service);
+  for (const auto& service : services) builder.RegisterService(service.get());
   builder.SetMaxReceiveMessageSize(options.max_message_bytes);
   builder.SetMaxSendMessageSize(options.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,

@@ -14,6 +14,8 @@
 
 namespace sandglass::server {
 
+using Services = std::vector<std::unique_ptr<grpc::Service>>;
+
 struct GrpcOptions {
   int max_message_bytes = 16 << 20;
   Metrics* metrics = nullptr;  // hears of calls; outlives the server
@@ -27,7 +29,7 @@ class GrpcServer {
  public:
   // The services must outlive the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
-      const std::vector<grpc::Service*>& services, const GrpcOptions& options);
+      const Services& services, const GrpcOptions& options);
   // Calls Shutdown with a timeout of zero.
   ~GrpcServer();
 

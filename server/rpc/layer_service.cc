@@ -1,5 +1,3 @@
-#include "server/rpc/layer_service.h"
-
 #include <deque>
 #include <optional>
 #include <string>
@@ -7,11 +5,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "sandglass/v1/layer_service.grpc.pb.h"
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"
 #include "server/rpc/grpc_status.h"
+#include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
-#include "server/rpc/waiting_call.h"
 
 namespace sandglass::server {
 namespace {
@@ -23,7 +22,7 @@ constexpr char kShortKey[] = "layers";
 constexpr char kBuildKey[] = "layer builds";
 
 // One BuildLayer. A slow client never delays the install.
-class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+class BuildLayerCall final : public WriteReactor {
  public:
   // `admin` must outlive the call.
   explicit BuildLayerCall(LayerAdmin& admin) : admin_(admin) {}
@@ -71,7 +70,7 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void Push(const v1::BuildLayerResponse& event) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(event);
+    absl::StatusOr<Bytes> bytes = SerializeMessage(event);
     if (!bytes.ok()) return;
     Step step;
     {
@@ -123,58 +122,79 @@ class BuildLayerCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   LayerAdmin& admin_;
   CancelToken cancel_;
   absl::Mutex mutex_;
-  std::deque<grpc::ByteBuffer> queue_ ABSL_GUARDED_BY(mutex_);
-  grpc::ByteBuffer current_;  // belongs to gRPC while writing_
+  std::deque<Bytes> queue_ ABSL_GUARDED_BY(mutex_);
+  Bytes current_;  // belongs to gRPC while writing_
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // a write has failed
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
 };
 
+using RawLayerService = v1::LayerService::WithRawCallbackMethod_ListLayers<
+    v1::LayerService::WithRawCallbackMethod_BuildLayer<
+        v1::LayerService::WithRawCallbackMethod_RemoveLayer<
+            v1::LayerService::Service>>>;
+
+class LayerServiceImpl final : public RawLayerService {
+ public:
+  LayerServiceImpl(LayerAdmin& admin, CallThreads& threads,
+                   const PeerTable& peers)
+      : admin_(admin), threads_(threads), peers_(peers) {}
+
+  UnaryReactor* ListLayers(CallContext* context, const Bytes* request,
+                           Bytes* response) override {
+    v1::ListLayersRequest message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    if (!caller.ok()) return Refuse(context, caller.status());
+    auto* call = new AnsweredCall(peers_, *caller, response);
+    call->EndOn(threads_, {caller->name, kShortKey}, request->Length(),
+                [this, caller = *caller, message] {
+                  return Serialize(admin_.List(caller, message));
+                });
+    return call;
+  }
+
+  UnaryReactor* RemoveLayer(CallContext* context, const Bytes* request,
+                            Bytes* response) override {
+    v1::RemoveLayerRequest message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    if (!caller.ok()) return Refuse(context, caller.status());
+    auto* call = new AnsweredCall(peers_, *caller, response);
+    call->EndOn(threads_, {caller->name, kShortKey}, request->Length(),
+                [this, caller = *caller, message] {
+                  return Serialize(admin_.Remove(caller, message));
+                });
+    return call;
+  }
+
+  WriteReactor* BuildLayer(CallContext* context,
+                           const Bytes* request) override {
+    v1::BuildLayerRequest message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    auto* call = new BuildLayerCall(admin_);
+    if (caller.ok()) {
+      call->Start(threads_, *caller, std::move(message));
+    } else {
+      call->Close(caller.status());
+    }
+    return call;
+  }
+
+ private:
+  LayerAdmin& admin_;
+  CallThreads& threads_;
+  const PeerTable& peers_;
+};
+
 }  // namespace
 
-grpc::ServerUnaryReactor* LayerServiceImpl::ListLayers(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::ListLayersRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitingCall(*caller, peers_.answers(), response);
-  call->Start(threads_, {caller->name, kShortKey}, request->Length(),
-              [this, caller = *caller, message] {
-                return Serialize(admin_.List(caller, message));
-              });
-  return call;
-}
-
-grpc::ServerUnaryReactor* LayerServiceImpl::RemoveLayer(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::RemoveLayerRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new WaitingCall(*caller, peers_.answers(), response);
-  call->Start(threads_, {caller->name, kShortKey}, request->Length(),
-              [this, caller = *caller, message] {
-                return Serialize(admin_.Remove(caller, message));
-              });
-  return call;
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* LayerServiceImpl::BuildLayer(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  v1::BuildLayerRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  auto* call = new BuildLayerCall(admin_);
-  if (caller.ok()) {
-    call->Start(threads_, *caller, std::move(message));
-  } else {
-    call->Close(caller.status());
-  }
-  return call;
+std::unique_ptr<grpc::Service> MakeLayerService(LayerAdmin& admin,
+                                                CallThreads& threads,
+                                                const PeerTable& peers) {
+  return std::make_unique<LayerServiceImpl>(admin, threads, peers);
 }
 
 }  // namespace sandglass::server

@@ -1,41 +1,20 @@
-#include "server/rpc/policy_service.h"
-
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "sandglass/v1/policy_service.grpc.pb.h"
 #include "server/base/errors.h"
-#include "server/rpc/grpc_status.h"
+#include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {
 
-// Does Serve for a method whose answer is the approval as it is afterwards.
-template <typename Request, typename Response, typename Method>
-grpc::ServerUnaryReactor* ServeApproval(const PeerTable& peers,
-                                        grpc::CallbackServerContext* context,
-                                        const grpc::ByteBuffer* request,
-                                        grpc::ByteBuffer* response,
-                                        const Method& method) {
-  return Serve<Request>(
-      peers, context, request, response,
-      [&](const Caller& caller,
-          const Request& message) -> absl::StatusOr<Response> {
-        absl::StatusOr<v1::Approval> approval = method(caller, message);
-        if (!approval.ok()) return approval.status();
-        Response answer;
-        *answer.mutable_approval() = *std::move(approval);
-        return answer;
-      });
-}
-
 // One TestRun. It is treated like a run, except that nothing of it runs.
-class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
+class TestRunCall final : public UnaryReactor, RunListener {
  public:
   // All arguments must outlive the call.
-  TestRunCall(PolicyQuestions& questions, AnswerRoom& answers,
-              grpc::ByteBuffer* response)
+  TestRunCall(PolicyQuestions& questions, AnswerRoom& answers, Bytes* response)
       : questions_(questions), held_(answers), response_(response) {}
 
   void Start(const Caller& caller, v1::TestRunRequest&& request,
@@ -69,75 +48,110 @@ class TestRunCall final : public grpc::ServerUnaryReactor, RunListener {
 
   PolicyQuestions& questions_;
   HeldAnswer held_;
-  grpc::ByteBuffer* const response_;
+  Bytes* const response_;
   std::string caller_;
   // Set by Start, which returns before gRPC may call OnCancel.
   std::shared_ptr<Run> run_;
 };
 
+using RawPolicyService = v1::PolicyService::WithRawCallbackMethod_ListApprovals<
+    v1::PolicyService::WithRawCallbackMethod_GetApproval<
+        v1::PolicyService::WithRawCallbackMethod_Approve<
+            v1::PolicyService::WithRawCallbackMethod_Deny<
+                v1::PolicyService::WithRawCallbackMethod_CheckProfile<
+                    v1::PolicyService::WithRawCallbackMethod_TestRun<
+                        v1::PolicyService::Service>>>>>>;
+
+class PolicyServiceImpl final : public RawPolicyService {
+ public:
+  PolicyServiceImpl(ApprovalTable& approvals, PolicyQuestions& questions,
+                    const PeerTable& peers)
+      : approvals_(approvals), questions_(questions), peers_(peers) {}
+
+  UnaryReactor* ListApprovals(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return Serve<v1::ListApprovalsRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return approvals_.List(caller, message);
+        });
+  }
+
+  UnaryReactor* GetApproval(CallContext* context, const Bytes* request,
+                            Bytes* response) override {
+    return ServeApproval<v1::GetApprovalRequest, v1::GetApprovalResponse>(
+        context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return approvals_.Get(caller, message.approval_id());
+        });
+  }
+
+  UnaryReactor* Approve(CallContext* context, const Bytes* request,
+                        Bytes* response) override {
+    return ServeApproval<v1::ApproveRequest, v1::ApproveResponse>(
+        context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return approvals_.Approve(caller, message);
+        });
+  }
+
+  UnaryReactor* Deny(CallContext* context, const Bytes* request,
+                     Bytes* response) override {
+    return ServeApproval<v1::DenyRequest, v1::DenyResponse>(
+        context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return approvals_.Deny(caller, message);
+        });
+  }
+
+  UnaryReactor* CheckProfile(CallContext* context, const Bytes* request,
+                             Bytes* response) override {
+    return Serve<v1::CheckProfileRequest>(
+        peers_, context, request, response,
+        [this](const Caller&, const auto& message) {
+          return questions_.CheckProfile(message);
+        });
+  }
+
+  UnaryReactor* TestRun(CallContext* context, const Bytes* request,
+                        Bytes* response) override {
+    v1::TestRunRequest message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    if (!caller.ok()) return Refuse(context, caller.status());
+    auto* call = new TestRunCall(questions_, peers_.answers(), response);
+    call->Start(*caller, std::move(message), DeadlineOf(*context));
+    return call;
+  }
+
+ private:
+  // Does Serve for a method whose answer is the approval as it is afterwards.
+  template <typename Request, typename Response, typename Method>
+  UnaryReactor* ServeApproval(CallContext* context, const Bytes* request,
+                              Bytes* response, const Method& method) {
+    return Serve<Request>(
+        peers_, context, request, response,
+        [&](const Caller& caller,
+            const Request& message) -> absl::StatusOr<Response> {
+          absl::StatusOr<v1::Approval> approval = method(caller, message);
+          if (!approval.ok()) return approval.status();
+          Response answer;
+          *answer.mutable_approval() = *std::move(approval);
+          return answer;
+        });
+  }
+
+  ApprovalTable& approvals_;
+  PolicyQuestions& questions_;
+  const PeerTable& peers_;
+};
+
 }  // namespace
 
-grpc::ServerUnaryReactor* PolicyServiceImpl::ListApprovals(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::ListApprovalsRequest>(
-      peers_, context, request, response,
-      [&](const Caller& caller, const v1::ListApprovalsRequest& message)
-          -> absl::StatusOr<v1::ListApprovalsResponse> {
-        return approvals_.List(caller, message);
-      });
-}
-
-grpc::ServerUnaryReactor* PolicyServiceImpl::GetApproval(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeApproval<v1::GetApprovalRequest, v1::GetApprovalResponse>(
-      peers_, context, request, response,
-      [&](const Caller& caller, const v1::GetApprovalRequest& message) {
-        return approvals_.Get(caller, message.approval_id());
-      });
-}
-
-grpc::ServerUnaryReactor* PolicyServiceImpl::Approve(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeApproval<v1::ApproveRequest, v1::ApproveResponse>(
-      peers_, context, request, response,
-      [&](const Caller& caller, const v1::ApproveRequest& message) {
-        return approvals_.Approve(caller, message);
-      });
-}
-
-grpc::ServerUnaryReactor* PolicyServiceImpl::Deny(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeApproval<v1::DenyRequest, v1::DenyResponse>(
-      peers_, context, request, response,
-      [&](const Caller& caller, const v1::DenyRequest& message) {
-        return approvals_.Deny(caller, message);
-      });
-}
-
-grpc::ServerUnaryReactor* PolicyServiceImpl::CheckProfile(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::CheckProfileRequest>(
-      peers_, context, request, response,
-      [&](const Caller&, const v1::CheckProfileRequest& message) {
-        return questions_.CheckProfile(message);
-      });
-}
-
-grpc::ServerUnaryReactor* PolicyServiceImpl::TestRun(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::TestRunRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new TestRunCall(questions_, peers_.answers(), response);
-  call->Start(*caller, std::move(message), DeadlineOf(*context));
-  return call;
+std::unique_ptr<grpc::Service> MakePolicyService(ApprovalTable& approvals,
+                                                 PolicyQuestions& questions,
+                                                 const PeerTable& peers) {
+  return std::make_unique<PolicyServiceImpl>(approvals, questions, peers);
 }
 
 }  // namespace sandglass::server

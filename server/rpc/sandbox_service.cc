@@ -1,84 +1,99 @@
-#include "server/rpc/sandbox_service.h"
-
 #include <utility>
 
-#include "server/rpc/grpc_status.h"
-#include "server/rpc/message_codec.h"
+#include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "server/rpc/run_calls.h"
+#include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {
 
-// A stream that ends before it began.
-class RefusedStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+using RawSandboxService = v1::SandboxService::WithRawCallbackMethod_RunCode<
+    v1::SandboxService::WithRawCallbackMethod_StreamRunCode<
+        v1::SandboxService::WithRawCallbackMethod_ListRuns<
+            v1::SandboxService::WithRawCallbackMethod_CancelRun<
+                v1::SandboxService::WithRawCallbackMethod_GetServerInfo<
+                    v1::SandboxService::Service>>>>>;
+
+class SandboxServiceImpl final : public RawSandboxService {
  public:
-  explicit RefusedStream(const absl::Status& status) {
-    Finish(ToGrpcStatus(status));
+  SandboxServiceImpl(RunDispatcher& dispatcher, const PeerTable& peers,
+                     const ServerInfoSources& info,
+                     uint64_t stream_budget_bytes)
+      : dispatcher_(dispatcher),
+        peers_(peers),
+        info_(info),
+        budget_(stream_budget_bytes) {}
+
+  UnaryReactor* RunCode(CallContext* context, const Bytes* request,
+                        Bytes* response) override {
+    v1::RunCodeRequest message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    if (!caller.ok()) return Refuse(context, caller.status());
+    auto* call = new UnaryRunCall(dispatcher_, peers_.answers(), response);
+    call->Start(*caller, std::move(message), DeadlineOf(*context));
+    return call;
   }
-  void OnDone() override { delete this; }
+
+  WriteReactor* StreamRunCode(CallContext* context,
+                              const Bytes* request) override {
+    v1::StreamRunCodeRequest message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    if (!caller.ok()) return new RefusedCall<WriteReactor>(caller.status());
+    auto* call = new StreamRunCall(dispatcher_, budget_.ShareOf(*caller),
+                                   peers_.answers());
+    call->Start(*caller, std::move(*message.mutable_run()),
+                DeadlineOf(*context));
+    return call;
+  }
+
+  UnaryReactor* ListRuns(CallContext* context, const Bytes* request,
+                         Bytes* response) override {
+    return Serve<v1::ListRunsRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return dispatcher_.List(caller, message);
+        });
+  }
+
+  UnaryReactor* CancelRun(CallContext* context, const Bytes* request,
+                          Bytes* response) override {
+    return Serve<v1::CancelRunRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller,
+               const auto& message) -> absl::StatusOr<v1::CancelRunResponse> {
+          absl::StatusOr<v1::RunSummary> summary =
+              dispatcher_.Cancel(caller, message.run_id());
+          if (!summary.ok()) return summary.status();
+          v1::CancelRunResponse answer;
+          *answer.mutable_run() = *std::move(summary);
+          return answer;
+        });
+  }
+
+  UnaryReactor* GetServerInfo(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return Serve<v1::GetServerInfoRequest>(
+        peers_, context, request, response,
+        [this](const Caller&, const auto&) { return MakeServerInfo(info_); });
+  }
+
+ private:
+  RunDispatcher& dispatcher_;
+  const PeerTable& peers_;
+  const ServerInfoSources& info_;
+  StreamBudget budget_;
 };
 
 }  // namespace
 
-grpc::ServerUnaryReactor* SandboxServiceImpl::RunCode(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::RunCodeRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new UnaryRunCall(dispatcher_, peers_.answers(), response);
-  call->Start(*caller, std::move(message), DeadlineOf(*context));
-  return call;
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* SandboxServiceImpl::StreamRunCode(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  v1::StreamRunCodeRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return new RefusedStream(caller.status());
-  auto* call = new StreamRunCall(dispatcher_, budget_.ShareOf(*caller),
-                                 peers_.answers());
-  call->Start(*caller, std::move(*message.mutable_run()), DeadlineOf(*context));
-  return call;
-}
-
-grpc::ServerUnaryReactor* SandboxServiceImpl::ListRuns(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::ListRunsRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  return Answer(peers_, *caller, context, response,
-                Serialize(dispatcher_.List(*caller, message)));
-}
-
-grpc::ServerUnaryReactor* SandboxServiceImpl::CancelRun(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::CancelRunRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  absl::StatusOr<v1::RunSummary> summary =
-      dispatcher_.Cancel(*caller, message.run_id());
-  if (!summary.ok()) return Refuse(context, summary.status());
-  v1::CancelRunResponse answer;
-  *answer.mutable_run() = *std::move(summary);
-  return Answer(peers_, *caller, context, response, SerializeMessage(answer));
-}
-
-grpc::ServerUnaryReactor* SandboxServiceImpl::GetServerInfo(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::GetServerInfoRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  return Answer(peers_, *caller, context, response,
-                SerializeMessage(MakeServerInfo(info_)));
+std::unique_ptr<grpc::Service> MakeSandboxService(
+    RunDispatcher& dispatcher, const PeerTable& peers,
+    const ServerInfoSources& info, uint64_t stream_budget_bytes) {
+  return std::make_unique<SandboxServiceImpl>(dispatcher, peers, info,
+                                              stream_budget_bytes);
 }
 
 }  // namespace sandglass::server

@@ -1,77 +1,15 @@
-#include "server/rpc/session_service.h"
-
 #include <memory>
 #include <utility>
 
+#include "sandglass/v1/session_service.grpc.pb.h"
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"
 #include "server/job/request_checks.h"
-#include "server/rpc/grpc_status.h"
+#include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {
-
-// Does Serve for a method that names a session; its answer is the session as it
-// is afterwards.
-template <typename Request, typename Response, typename Method>
-grpc::ServerUnaryReactor* ServeOne(const PeerTable& peers,
-                                   SessionTable& sessions,
-                                   grpc::CallbackServerContext* context,
-                                   const grpc::ByteBuffer* request,
-                                   grpc::ByteBuffer* response,
-                                   const Method& method) {
-  return Serve<Request>(
-      peers, context, request, response,
-      [&](const Caller& caller,
-          const Request& message) -> absl::StatusOr<Response> {
-        const absl::StatusOr<std::shared_ptr<Session>> session =
-            sessions.Find(caller, message.session_id());
-        if (!session.ok()) return session.status();
-        if (const absl::Status done = method(**session, message); !done.ok()) {
-          return done;
-        }
-        Response answer;
-        *answer.mutable_session() = (*session)->Describe();
-        return answer;
-      });
-}
-
-// One ForkSession. It waits for the parent's jail, so it does that on a thread
-// of its own.
-class ForkCall final : public grpc::ServerUnaryReactor {
- public:
-  // All arguments must outlive the call.
-  ForkCall(SessionTable& sessions, CallThreads& threads, AnswerRoom& answers,
-           grpc::ByteBuffer* response)
-      : sessions_(sessions),
-        threads_(threads),
-        held_(answers),
-        response_(response) {}
-
-  void Start(const Caller& caller, v1::ForkSessionRequest&& request,
-             uint64_t bytes) {
-    request_ = std::move(request);
-    const absl::Status added = threads_.Add(
-        {caller.name, request_.session_id()}, bytes, [this, caller] {
-          Finish(ToGrpcStatus(held_.Put(
-              caller.name, Serialize(sessions_.Fork(caller, request_, cancel_)),
-              response_)));
-        });
-    if (!added.ok()) Finish(ToGrpcStatus(added));
-  }
-
- private:
-  void OnCancel() override { cancel_->Cancel(policy::KillReason::kCancelled); }
-  void OnDone() override { delete this; }
-
-  SessionTable& sessions_;
-  CallThreads& threads_;
-  HeldAnswer held_;
-  grpc::ByteBuffer* const response_;
-  v1::ForkSessionRequest request_;
-  const std::shared_ptr<CancelToken> cancel_ = std::make_shared<CancelToken>();
-};
 
 absl::Status BadContext(const std::string& context) {
   Violations violations;
@@ -85,136 +23,184 @@ absl::Status BadContext(const std::string& context) {
   return violations.empty() ? absl::OkStatus() : InvalidRequest(violations);
 }
 
+using RawSessionService = v1::SessionService::WithRawCallbackMethod_ForkSession<
+    v1::SessionService::WithRawCallbackMethod_CreateSession<
+        v1::SessionService::WithRawCallbackMethod_GetOrCreateSession<
+            v1::SessionService::WithRawCallbackMethod_GetSession<
+                v1::SessionService::WithRawCallbackMethod_ListSessions<
+                    v1::SessionService::WithRawCallbackMethod_UpdateSession<
+                        v1::SessionService::WithRawCallbackMethod_PauseSession<
+                            v1::SessionService::WithRawCallbackMethod_ResumeSession<
+                                v1::SessionService::
+                                    WithRawCallbackMethod_DeleteSession<
+                                        v1::SessionService::
+                                            WithRawCallbackMethod_InterruptKernel<
+                                                v1::SessionService::
+                                                    WithRawCallbackMethod_RestartKernel<
+                                                        v1::SessionService::
+                                                            Service>>>>>>>>>>>;
+
+class SessionServiceImpl final : public RawSessionService {
+ public:
+  SessionServiceImpl(SessionTable& sessions, CallThreads& threads,
+                     const PeerTable& peers)
+      : sessions_(sessions), threads_(threads), peers_(peers) {}
+
+  UnaryReactor* CreateSession(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return Serve<v1::CreateSessionRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return sessions_.Create(caller, message);
+        });
+  }
+
+  UnaryReactor* GetOrCreateSession(CallContext* context, const Bytes* request,
+                                   Bytes* response) override {
+    return Serve<v1::GetOrCreateSessionRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return sessions_.GetOrCreate(caller, message);
+        });
+  }
+
+  UnaryReactor* GetSession(CallContext* context, const Bytes* request,
+                           Bytes* response) override {
+    return ServeOne<v1::GetSessionRequest, v1::GetSessionResponse>(
+        context, request, response,
+        [](Session&, const auto&) { return absl::OkStatus(); });
+  }
+
+  UnaryReactor* ListSessions(CallContext* context, const Bytes* request,
+                             Bytes* response) override {
+    return Serve<v1::ListSessionsRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return sessions_.List(caller, message);
+        });
+  }
+
+  UnaryReactor* UpdateSession(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return Serve<v1::UpdateSessionRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message) {
+          return sessions_.Update(caller, message);
+        });
+  }
+
+  UnaryReactor* PauseSession(CallContext* context, const Bytes* request,
+                             Bytes* response) override {
+    return ServeOne<v1::PauseSessionRequest, v1::PauseSessionResponse>(
+        context, request, response,
+        [](Session& session, const auto&) { return session.Pause(); });
+  }
+
+  UnaryReactor* ResumeSession(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return ServeOne<v1::ResumeSessionRequest, v1::ResumeSessionResponse>(
+        context, request, response,
+        [](Session& session, const auto&) { return session.Resume(); });
+  }
+
+  UnaryReactor* DeleteSession(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return Serve<v1::DeleteSessionRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message)
+            -> absl::StatusOr<v1::DeleteSessionResponse> {
+          const absl::Status deleted =
+              sessions_.Delete(caller, message.session_id());
+          if (!deleted.ok()) return deleted;
+          return v1::DeleteSessionResponse();
+        });
+  }
+
+  UnaryReactor* InterruptKernel(CallContext* context, const Bytes* request,
+                                Bytes* response) override {
+    return Serve<v1::InterruptKernelRequest>(
+        peers_, context, request, response,
+        [this](const Caller& caller, const auto& message)
+            -> absl::StatusOr<v1::InterruptKernelResponse> {
+          const absl::StatusOr<std::shared_ptr<Session>> session =
+              sessions_.Find(caller, message.session_id());
+          if (!session.ok()) return session.status();
+          if (const absl::Status bad = BadContext(message.context());
+              !bad.ok()) {
+            return bad;
+          }
+          (*session)->Touch();
+          v1::InterruptKernelResponse answer;
+          answer.set_interrupted(
+              (*session)->host().Interrupt(message.context()));
+          return answer;
+        });
+  }
+
+  UnaryReactor* RestartKernel(CallContext* context, const Bytes* request,
+                              Bytes* response) override {
+    return ServeOne<v1::RestartKernelRequest, v1::RestartKernelResponse>(
+        context, request, response, [](Session& session, const auto& message) {
+          if (absl::Status bad = BadContext(message.context()); !bad.ok()) {
+            return bad;
+          }
+          session.Touch();
+          session.host().EndKernel(message.context(), "it was restarted");
+          return session.Thaw();
+        });
+  }
+
+  UnaryReactor* ForkSession(CallContext* context, const Bytes* request,
+                            Bytes* response) override {
+    v1::ForkSessionRequest message;
+    const absl::StatusOr<Caller> caller =
+        Receive(peers_, *context, *request, message);
+    if (!caller.ok()) return Refuse(context, caller.status());
+    const auto cancel = std::make_shared<CancelToken>();
+    auto* call = new AnsweredCall(peers_, *caller, response, [cancel] {
+      cancel->Cancel(policy::KillReason::kCancelled);
+    });
+    call->EndOn(threads_, {caller->name, message.session_id()},
+                request->Length(), [this, caller = *caller, message, cancel] {
+                  return Serialize(sessions_.Fork(caller, message, cancel));
+                });
+    return call;
+  }
+
+ private:
+  // Does Serve for a method that names a session; its answer is the session as
+  // it is afterwards.
+  template <typename Request, typename Response, typename Method>
+  UnaryReactor* ServeOne(CallContext* context, const Bytes* request,
+                         Bytes* response, const Method& method) {
+    return Serve<Request>(
+        peers_, context, request, response,
+        [&](const Caller& caller,
+            const Request& message) -> absl::StatusOr<Response> {
+          const absl::StatusOr<std::shared_ptr<Session>> session =
+              sessions_.Find(caller, message.session_id());
+          if (!session.ok()) return session.status();
+          if (const absl::Status done = method(**session, message);
+              !done.ok()) {
+            return done;
+          }
+          Response answer;
+          *answer.mutable_session() = (*session)->Describe();
+          return answer;
+        });
+  }
+
+  SessionTable& sessions_;
+  CallThreads& threads_;
+  const PeerTable& peers_;
+};
+
 }  // namespace
 
-grpc::ServerUnaryReactor* SessionServiceImpl::CreateSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::CreateSessionRequest>(
-      peers_, context, request, response,
-      [this](const Caller& caller, const v1::CreateSessionRequest& message) {
-        return sessions_.Create(caller, message);
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::GetOrCreateSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::GetOrCreateSessionRequest>(
-      peers_, context, request, response,
-      [this](const Caller& caller,
-             const v1::GetOrCreateSessionRequest& message) {
-        return sessions_.GetOrCreate(caller, message);
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::GetSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeOne<v1::GetSessionRequest, v1::GetSessionResponse>(
-      peers_, sessions_, context, request, response,
-      [](Session&, const v1::GetSessionRequest&) { return absl::OkStatus(); });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::ListSessions(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::ListSessionsRequest>(
-      peers_, context, request, response,
-      [this](const Caller& caller, const v1::ListSessionsRequest& message) {
-        return sessions_.List(caller, message);
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::UpdateSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::UpdateSessionRequest>(
-      peers_, context, request, response,
-      [this](const Caller& caller, const v1::UpdateSessionRequest& message) {
-        return sessions_.Update(caller, message);
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::PauseSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeOne<v1::PauseSessionRequest, v1::PauseSessionResponse>(
-      peers_, sessions_, context, request, response,
-      [](Session& session, const v1::PauseSessionRequest&) {
-        return session.Pause();
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::ResumeSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeOne<v1::ResumeSessionRequest, v1::ResumeSessionResponse>(
-      peers_, sessions_, context, request, response,
-      [](Session& session, const v1::ResumeSessionRequest&) {
-        return session.Resume();
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::DeleteSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::DeleteSessionRequest>(
-      peers_, context, request, response,
-      [this](const Caller& caller, const v1::DeleteSessionRequest& message)
-          -> absl::StatusOr<v1::DeleteSessionResponse> {
-        const absl::Status deleted =
-            sessions_.Delete(caller, message.session_id());
-        if (!deleted.ok()) return deleted;
-        return v1::DeleteSessionResponse();
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::InterruptKernel(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return Serve<v1::InterruptKernelRequest>(
-      peers_, context, request, response,
-      [this](const Caller& caller, const v1::InterruptKernelRequest& message)
-          -> absl::StatusOr<v1::InterruptKernelResponse> {
-        const absl::StatusOr<std::shared_ptr<Session>> session =
-            sessions_.Find(caller, message.session_id());
-        if (!session.ok()) return session.status();
-        if (const absl::Status bad = BadContext(message.context()); !bad.ok()) {
-          return bad;
-        }
-        (*session)->Touch();
-        v1::InterruptKernelResponse answer;
-        answer.set_interrupted((*session)->host().Interrupt(message.context()));
-        return answer;
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::RestartKernel(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  return ServeOne<v1::RestartKernelRequest, v1::RestartKernelResponse>(
-      peers_, sessions_, context, request, response,
-      [](Session& session, const v1::RestartKernelRequest& message) {
-        if (absl::Status bad = BadContext(message.context()); !bad.ok()) {
-          return bad;
-        }
-        session.Touch();
-        session.host().EndKernel(message.context(), "it was restarted");
-        return session.Thaw();
-      });
-}
-
-grpc::ServerUnaryReactor* SessionServiceImpl::ForkSession(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  v1::ForkSessionRequest message;
-  const absl::StatusOr<Caller> caller =
-      Receive(peers_, *context, *request, message);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new ForkCall(sessions_, threads_, peers_.answers(), response);
-  call->Start(*caller, std::move(message), request->Length());
-  return call;
+std::unique_ptr<grpc::Service> MakeSessionService(SessionTable& sessions,
+                                                  CallThreads& threads,
+                                                  const PeerTable& peers) {
+  return std::make_unique<SessionServiceImpl>(sessions, threads, peers);
 }
 
 }  // namespace sandglass::server

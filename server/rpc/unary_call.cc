@@ -6,13 +6,12 @@
 
 #include "server/base/errors.h"
 #include "server/base/log.h"
-#include "server/rpc/grpc_status.h"
 #include "server/rpc/trace_context.h"
 
 namespace sandglass::server {
 
 absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
-                                const grpc::CallbackServerContext& context) {
+                                const CallContext& context) {
   std::optional<Caller> caller = peers.CallerOf(context.peer());
   if (!caller.has_value()) {
     Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
@@ -23,27 +22,33 @@ absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
 }
 
 absl::StatusOr<Caller> Receive(const PeerTable& peers,
-                               const grpc::CallbackServerContext& context,
-                               const grpc::ByteBuffer& bytes,
+                               const CallContext& context, const Bytes& bytes,
                                google::protobuf::Message& message) {
   absl::StatusOr<Caller> caller = CallerOf(peers, context);
   if (!caller.ok()) return caller;
   const absl::Status parsed = ParseMessage(bytes, message);
   // Otherwise gRPC keeps the request until the call's end, which may be that of
   // a run.
-  const_cast<grpc::ByteBuffer&>(bytes).Clear();
+  const_cast<Bytes&>(bytes).Clear();
   if (!parsed.ok()) return parsed;
   return caller;
 }
 
-void AnsweredCall::End(absl::StatusOr<grpc::ByteBuffer> answer) {
+void AnsweredCall::End(absl::StatusOr<Bytes> answer) {
   Finish(ToGrpcStatus(held_.Put(caller_, std::move(answer), response_)));
 }
 
-grpc::ServerUnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
-                                 grpc::CallbackServerContext* context,
-                                 grpc::ByteBuffer* response,
-                                 absl::StatusOr<grpc::ByteBuffer> message) {
+void AnsweredCall::EndOn(CallThreads& threads, const CallKey& key,
+                         uint64_t bytes,
+                         std::function<absl::StatusOr<Bytes>()> work) {
+  const absl::Status added =
+      threads.Add(key, bytes, [this, work = std::move(work)] { End(work()); });
+  if (!added.ok()) End(added);
+}
+
+UnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
+                     CallContext* context, Bytes* response,
+                     absl::StatusOr<Bytes> message) {
   if (!message.ok()) return Refuse(context, message.status());
   if (message->Length() > AnswerRoom::kFreeBytes) {
     auto* call = new AnsweredCall(peers, caller, response);
@@ -51,20 +56,18 @@ grpc::ServerUnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
     return call;
   }
   *response = *std::move(message);
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  UnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
 }
 
-grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
-                                 const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+UnaryReactor* Refuse(CallContext* context, const absl::Status& status) {
+  UnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(status));
   return reactor;
 }
 
-std::optional<MonotonicTime> DeadlineOf(
-    const grpc::CallbackServerContext& context) {
+std::optional<MonotonicTime> DeadlineOf(const CallContext& context) {
   using Wall = std::chrono::system_clock;
   const Wall::time_point deadline = context.deadline();
   if (deadline == Wall::time_point::max()) return std::nullopt;

@@ -1,8 +1,11 @@
 #ifndef SANDGLASS_SERVER_RPC_UNARY_CALL_H_
 #define SANDGLASS_SERVER_RPC_UNARY_CALL_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -10,9 +13,11 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/base/call_threads.h"
 #include "server/base/clock.h"
 #include "server/identity/caller.h"
 #include "server/rpc/answer_room.h"
+#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 #include "server/rpc/peers.h"
 
@@ -21,63 +26,88 @@ namespace sandglass::server {
 // Parts that the methods of all services share. They get their messages as
 // bytes, see message_codec.h.
 
+// Short names for what gRPC passes to each method and gets back.
+using Bytes = grpc::ByteBuffer;
+using CallContext = grpc::CallbackServerContext;
+using UnaryReactor = grpc::ServerUnaryReactor;
+using ReadReactor = grpc::ServerReadReactor<Bytes>;
+using WriteReactor = grpc::ServerWriteReactor<Bytes>;
+
 // Returns who calls. If that isn't known, it is an error of ours and is logged.
 absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
-                                const grpc::CallbackServerContext& context);
+                                const CallContext& context);
 
 // Does the same and parses the message.
 absl::StatusOr<Caller> Receive(const PeerTable& peers,
-                               const grpc::CallbackServerContext& context,
-                               const grpc::ByteBuffer& bytes,
+                               const CallContext& context, const Bytes& bytes,
                                google::protobuf::Message& message);
 
 // When the call's answer has to be there; absent when it has no deadline. gRPC
 // uses the wall clock for this; from here on it is the monotonic clock.
-std::optional<MonotonicTime> DeadlineOf(
-    const grpc::CallbackServerContext& context);
+std::optional<MonotonicTime> DeadlineOf(const CallContext& context);
 
-// A call that is answered soon. OnDone deletes it.
-class AnsweredCall final : public grpc::ServerUnaryReactor {
+// A call with one answer that comes later. OnDone deletes it.
+class AnsweredCall final : public UnaryReactor {
  public:
-  // All arguments must outlive the call.
-  AnsweredCall(const PeerTable& peers, const Caller& caller,
-               grpc::ByteBuffer* response)
-      : caller_(caller.name), held_(peers.answers()), response_(response) {}
+  // `peers` and `response` must outlive the call. `on_cancel` is called when
+  // the client goes away before the call has ended; it may be null.
+  AnsweredCall(const PeerTable& peers, const Caller& caller, Bytes* response,
+               std::function<void()> on_cancel = nullptr)
+      : caller_(caller.name),
+        held_(peers.answers()),
+        response_(response),
+        on_cancel_(std::move(on_cancel)) {}
 
-  // Call it once.
-  void End(absl::StatusOr<grpc::ByteBuffer> answer);
+  // Call one of these, once. EndOn ends the call with what `work` returns on a
+  // thread of `threads`; `key` and `bytes` are as for CallThreads::Add.
+  void End(absl::StatusOr<Bytes> answer);
+  void EndOn(CallThreads& threads, const CallKey& key, uint64_t bytes,
+             std::function<absl::StatusOr<Bytes>()> work);
 
  private:
+  void OnCancel() override {
+    if (on_cancel_) on_cancel_();
+  }
   void OnDone() override { delete this; }
 
   const std::string caller_;
   HeldAnswer held_;
-  grpc::ByteBuffer* const response_;
+  Bytes* const response_;
+  const std::function<void()> on_cancel_;
+};
+
+// A stream that ends before it began. OnDone deletes it.
+template <typename Reactor>
+class RefusedCall final : public Reactor {
+ public:
+  explicit RefusedCall(const absl::Status& status) {
+    this->Finish(ToGrpcStatus(status));
+  }
+  void OnDone() override { delete this; }
 };
 
 // Ends a call with a message or an error.
-grpc::ServerUnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
-                                 grpc::CallbackServerContext* context,
-                                 grpc::ByteBuffer* response,
-                                 absl::StatusOr<grpc::ByteBuffer> message);
-grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
-                                 const absl::Status& status);
+UnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
+                     CallContext* context, Bytes* response,
+                     absl::StatusOr<Bytes> message);
+UnaryReactor* Refuse(CallContext* context, const absl::Status& status);
 
 template <typename Message>
-absl::StatusOr<grpc::ByteBuffer> Serialize(
-    const absl::StatusOr<Message>& message) {
+absl::StatusOr<Bytes> Serialize(const absl::StatusOr<Message>& message) {
   if (!message.ok()) return message.status();
   return SerializeMessage(*message);
+}
+inline absl::StatusOr<Bytes> Serialize(
+    const google::protobuf::Message& message) {
+  return SerializeMessage(message);
 }
 
 // Answers with what `method` returns for the caller and the message: a response
 // or an error.
 template <typename Request, typename Method>
-grpc::ServerUnaryReactor* Serve(const PeerTable& peers,
-                                grpc::CallbackServerContext* context,
-                                const grpc::ByteBuffer* request,
-                                grpc::ByteBuffer* response,
-                                const Method& method) {
+UnaryReactor* Serve(const PeerTable& peers, CallContext* context,
+                    const Bytes* request, Bytes* response,
+                    const Method& method) {
   Request message;
   const absl::StatusOr<Caller> caller =
       Receive(peers, *context, *request, message);

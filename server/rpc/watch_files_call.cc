@@ -1,12 +1,15 @@
 #include <chrono>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "server/base/errors.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "grpcpp/alarm.h"
 #include "server/base/strings.h"
 #include "server/rpc/file_calls.h"
-#include "server/rpc/grpc_status.h"
-#include "server/rpc/message_codec.h"
 #include "server/session/file_status.h"
 
 namespace sandglass::server {
@@ -17,6 +20,7 @@ using Work = FileSession::Work;
 constexpr absl::Duration kDefaultInterval = absl::Milliseconds(500);
 constexpr absl::Duration kMinInterval = absl::Milliseconds(100);
 constexpr absl::Duration kMaxInterval = absl::Minutes(1);
+constexpr std::string_view kAdvice = "changes from here on were not told";
 
 absl::StatusOr<absl::Duration> IntervalOf(
     const v1::WatchFilesRequest& request) {
@@ -30,7 +34,7 @@ absl::StatusOr<absl::Duration> IntervalOf(
   return interval;
 }
 
-v1::FileChangeType ToProto(sandbox::ChangeType type) {
+v1::FileChangeType TypeOf(sandbox::ChangeType type) {
   switch (type) {
     case sandbox::ChangeType::kCreated:
       return v1::FILE_CHANGE_TYPE_CREATED;
@@ -44,108 +48,98 @@ v1::FileChangeType ToProto(sandbox::ChangeType type) {
   return v1::FILE_CHANGE_TYPE_UNSPECIFIED;
 }
 
+// One WatchFiles: looks at the files, reports what has changed, and looks again
+// a while later.
+class WatchFilesCall final : public FileAnswersCall {
+ public:
+  WatchFilesCall(const FileCallParts& parts, const Caller& caller,
+                 v1::WatchFilesRequest&& request)
+      : FileAnswersCall(parts, caller), request_(std::move(request)) {}
+
+  void Start() {
+    Begin(request_.session_id(), request_.ByteSizeLong(), [this] { Open(); });
+  }
+
+ private:
+  // The steps of the call.
+  void Open() {
+    absl::StatusOr<absl::Duration> interval = IntervalOf(request_);
+    if (!interval.ok()) return End(interval.status());
+    interval_ = *interval;
+    absl::StatusOr<std::string> path =
+        AgentPath(request_.path(), EmptyPath::kWorkspace);
+    if (!path.ok()) return End(path.status());
+    path_ = *std::move(path);
+    if (absl::Status found = OpenSession(); !found.ok()) return End(found);
+    sandbox::FileAnswer<sandbox::FileTracker> tracker =
+        files_->agent().Track(path_, {}, files_->Limits(Work::kLong));
+    tracker_ = std::move(tracker.value);
+    if (absl::Status done = files_->Check(tracker.result, path_, Work::kLong);
+        !done.ok()) {
+      return End(done);
+    }
+    Send(v1::WatchFilesResponse(), kAdvice);
+  }
+  void CheckChanges() {
+    if (stop_->stopped()) {
+      return End(files_->Check({sandbox::FileCode::kCancelled, 0}, path_,
+                               Work::kLong));
+    }
+    v1::WatchFilesResponse response;
+    uint64_t bytes = 0;
+    const sandbox::FileAnswer<bool> looked = tracker_.Next(
+        files_->Limits(Work::kLong), [&](sandbox::FileChanged change) {
+          if (bytes > kMaxListedBytes) return response.set_truncated(true);
+          v1::FileChange& out = *response.add_changes();
+          out.set_type(TypeOf(change.type));
+          *out.mutable_info() = ToProto(change.facts);
+          out.set_old_path(AsUtf8(change.old_path));
+          bytes += out.ByteSizeLong();
+        });
+    if (absl::Status done = files_->Check(looked.result, path_, Work::kLong);
+        !done.ok()) {
+      return End(done);
+    }
+    if (looked.value) response.set_truncated(true);
+    if (response.changes().empty() && !response.truncated()) return GoOn();
+    Send(response, kAdvice);
+  }
+
+  void GoOn() override ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    // A call that is cancelled goes on at once as well, and then sees that it
+    // is to stop.
+    const auto wait = stop_->stopped() ? absl::ZeroDuration() : interval_;
+    alarm_ = std::make_unique<grpc::Alarm>();
+    alarm_->Set(
+        std::chrono::system_clock::now() + absl::ToChronoMilliseconds(wait),
+        [this](bool) { Continue([this] { CheckChanges(); }); });
+  }
+  void OnCancel() override ABSL_LOCKS_EXCLUDED(mutex_) {
+    stop_->Stop();
+    absl::MutexLock lock(&mutex_);
+    if (alarm_ != nullptr) alarm_->Cancel();
+  }
+  void LetGo() override { tracker_ = sandbox::FileTracker(); }
+
+  const v1::WatchFilesRequest request_;
+  absl::Duration interval_;
+  std::string path_;
+  // It must end before the agent that it asks.
+  sandbox::FileTracker tracker_;
+  absl::Mutex mutex_;
+  // There is a new alarm for each wait, since the callback of the last one may
+  // not be done yet.
+  std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
+};
+
 }  // namespace
 
-void WatchFilesCall::Start(const Caller& caller,
-                           v1::WatchFilesRequest&& request) {
-  caller_ = caller;
-  request_ = std::move(request);
-  const absl::Status added = parts_.threads->Add(
-      {caller.name, request_.session_id()}, request_.ByteSizeLong(),
-      [this, caller] { Open(caller); });
-  if (!added.ok()) End(added);
-}
-
-void WatchFilesCall::Open(const Caller& caller) {
-  absl::StatusOr<absl::Duration> interval = IntervalOf(request_);
-  if (!interval.ok()) return End(interval.status());
-  interval_ = *interval;
-  absl::StatusOr<std::string> path =
-      AgentPath(request_.path(), EmptyPath::kWorkspace);
-  if (!path.ok()) return End(path.status());
-  path_ = *std::move(path);
-  absl::StatusOr<std::unique_ptr<FileSession>> files =
-      FileSession::Open(*parts_.sessions, caller, request_.session_id(), stop_);
-  if (!files.ok()) return End(files.status());
-  files_ = *std::move(files);
-  sandbox::FileAnswer<sandbox::FileTracker> tracker =
-      files_->agent().Track(path_, {}, files_->Limits(Work::kLong));
-  tracker_ = std::move(tracker.value);
-  if (absl::Status done = files_->Check(tracker.result, path_, Work::kLong);
-      !done.ok()) {
-    return End(done);
-  }
-  Send(v1::WatchFilesResponse());
-}
-
-void WatchFilesCall::OnWriteDone(bool ok) {
-  current_.Clear();
-  held_.Release();
-  if (ok) return CheckChangesLater();
-  parts_.threads->Continue({caller_.name, request_.session_id()},
-                           [this] { End(CallerGone()); });
-}
-
-void WatchFilesCall::CheckChangesLater() {
-  absl::MutexLock lock(&mutex_);
-  // A call that is cancelled goes on at once as well, and then sees that it is
-  // to stop.
-  const auto wait = stop_->stopped() ? absl::ZeroDuration() : interval_;
-  alarm_ = std::make_unique<grpc::Alarm>();
-  alarm_->Set(
-      std::chrono::system_clock::now() + absl::ToChronoMilliseconds(wait),
-      [this](bool) {
-        parts_.threads->Continue({caller_.name, request_.session_id()},
-                                 [this] { CheckChanges(); });
-      });
-}
-
-void WatchFilesCall::OnCancel() {
-  stop_->Stop();
-  absl::MutexLock lock(&mutex_);
-  if (alarm_ != nullptr) alarm_->Cancel();
-}
-
-void WatchFilesCall::CheckChanges() {
-  if (stop_->stopped()) {
-    return End(
-        files_->Check({sandbox::FileCode::kCancelled, 0}, path_, Work::kLong));
-  }
-  v1::WatchFilesResponse response;
-  uint64_t bytes = 0;
-  const sandbox::FileAnswer<bool> looked = tracker_.Next(
-      files_->Limits(Work::kLong), [&](sandbox::FileChanged change) {
-        if (bytes > kMaxListedBytes) return response.set_truncated(true);
-        v1::FileChange& out = *response.add_changes();
-        out.set_type(ToProto(change.type));
-        *out.mutable_info() = server::ToProto(change.facts);
-        out.set_old_path(AsUtf8(change.old_path));
-        bytes += out.ByteSizeLong();
-      });
-  if (absl::Status done = files_->Check(looked.result, path_, Work::kLong);
-      !done.ok()) {
-    return End(done);
-  }
-  if (looked.value) response.set_truncated(true);
-  if (response.changes().empty() && !response.truncated())
-    return CheckChangesLater();
-  Send(response);
-}
-
-void WatchFilesCall::Send(const v1::WatchFilesResponse& response) {
-  if (absl::Status put =
-          held_.Put(caller_.name, SerializeMessage(response), &current_,
-                    "changes from here on were not told");
-      !put.ok()) {
-    return End(put);
-  }
-  StartWrite(&current_);
-}
-
-void WatchFilesCall::End(const absl::Status& status) {
-  tracker_ = sandbox::FileTracker();
-  files_.reset();
-  Finish(ToGrpcStatus(status));
+WriteReactor* BeginWatchFiles(const FileCallParts& parts, const Caller& caller,
+                              v1::WatchFilesRequest&& request) {
+  auto* call = new WatchFilesCall(parts, caller, std::move(request));
+  call->Start();
+  return call;
 }
 
 }  // namespace sandglass::server

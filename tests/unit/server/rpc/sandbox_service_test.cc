@@ -1,5 +1,5 @@
 // The public service over a real unix socket, with scripted runs.
-#include "server/rpc/sandbox_service.h"
+#include "server/rpc/services.h"
 
 #include <unistd.h>
 

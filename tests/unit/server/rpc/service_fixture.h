@@ -14,11 +14,12 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
+#include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "server/base/unix_socket.h"
 #include "server/languages/languages.h"
 #include "server/rpc/acceptor.h"
 #include "server/rpc/grpc_server.h"
-#include "server/rpc/sandbox_service.h"
+#include "server/rpc/services.h"
 #include "tests/unit/server/installed_gate.h"
 #include "tests/unit/server/support.h"
 
@@ -40,8 +41,9 @@ class ServiceTest : public ::testing::Test {
              .languages = &*languages_,
              .admission = &dispatcher_->admission(),
              .started = Now()};
-    service_.emplace(*dispatcher_, peers_, info_, stream_budget_);
-    auto grpc = GrpcServer::Start({&*service_}, {.max_message_bytes = 1 << 20});
+    services_.push_back(
+        MakeSandboxService(*dispatcher_, peers_, info_, stream_budget_));
+    auto grpc = GrpcServer::Start(services_, {.max_message_bytes = 1 << 20});
     ASSERT_TRUE(grpc.ok()) << grpc.status();
     grpc_ = *std::move(grpc);
     auto listener = ListenOnUnixSocket({.path = dir_.path() + "/s",
@@ -109,7 +111,7 @@ class ServiceTest : public ::testing::Test {
   std::optional<RunDispatcher> dispatcher_;
   std::optional<LanguageProbe> languages_;
   ServerInfoSources info_;
-  std::optional<SandboxServiceImpl> service_;
+  Services services_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
   std::shared_ptr<grpc::Channel> channel_;
