@@ -1,14 +1,12 @@
 #include <deque>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "sandglass/v1/layer_service.grpc.pb.h"
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"
-#include "server/rpc/grpc_status.h"
+#include "server/rpc/queued_answers_call.h"
 #include "server/rpc/services.h"
 #include "server/rpc/unary_call.h"
 
@@ -22,7 +20,7 @@ constexpr char kShortKey[] = "layers";
 constexpr char kBuildKey[] = "layer builds";
 
 // One BuildLayer. A slow client never delays the install.
-class BuildLayerCall final : public WriteReactor {
+class BuildLayerCall final : public QueuedAnswersCall {
  public:
   // `admin` must outlive the call.
   explicit BuildLayerCall(LayerAdmin& admin) : admin_(admin) {}
@@ -37,21 +35,8 @@ class BuildLayerCall final : public WriteReactor {
                     });
     if (!added.ok()) Close(added);
   }
-  // Accepts no further messages; the call ends with `status` when all are
-  // written.
-  void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_) {
-    Step step;
-    {
-      absl::MutexLock lock(&mutex_);
-      status_ = status;
-      step = NextStep();
-    }
-    Perform(step);
-  }
 
  private:
-  enum class Step { kNothing, kWrite, kFinish };
-
   void Build(const Caller& caller, const v1::BuildLayerRequest& request) {
     const absl::StatusOr<v1::LayerBuilt> built = admin_.Build(
         caller, request,
@@ -72,62 +57,26 @@ class BuildLayerCall final : public WriteReactor {
   void Push(const v1::BuildLayerResponse& event) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::StatusOr<Bytes> bytes = SerializeMessage(event);
     if (!bytes.ok()) return;
-    Step step;
-    {
-      absl::MutexLock lock(&mutex_);
-      if (event.has_progress() && queue_.size() >= kMaxWaitingLines) return;
+    Change([&] {
+      mutex_.AssertHeld();
+      if (event.has_progress() && queue_.size() >= kMaxWaitingLines) {
+        return false;
+      }
       queue_.push_back(*std::move(bytes));
-      step = NextStep();
-    }
-    Perform(step);
+      return true;
+    });
   }
-
-  // The step is decided and noted under the lock.
-  Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (writing_ || finished_) return Step::kNothing;
-    if (!queue_.empty() && !broken_) {
-      current_ = queue_.front();
-      queue_.pop_front();
-      writing_ = true;
-      return Step::kWrite;
-    }
-    if (!status_) return Step::kNothing;
-    finished_ = true;
-    return Step::kFinish;
-  }
-  void Perform(Step step) ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (step == Step::kWrite) StartWrite(&current_);
-    if (step != Step::kFinish) return;
-    absl::Status status;
-    {
-      absl::MutexLock lock(&mutex_);
-      status = *status_;
-    }
-    Finish(ToGrpcStatus(status));
-  }
-
-  void OnWriteDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_) {
-    Step step;
-    {
-      absl::MutexLock lock(&mutex_);
-      writing_ = false;
-      broken_ = broken_ || !ok;
-      step = NextStep();
-    }
-    Perform(step);
+  bool TakeNext(Bytes& answer) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (queue_.empty()) return false;
+    answer = queue_.front();
+    queue_.pop_front();
+    return true;
   }
   void OnCancel() override { cancel_.Cancel(policy::KillReason::kCancelled); }
-  void OnDone() override { delete this; }
 
   LayerAdmin& admin_;
   CancelToken cancel_;
-  absl::Mutex mutex_;
   std::deque<Bytes> queue_ ABSL_GUARDED_BY(mutex_);
-  Bytes current_;  // belongs to gRPC while writing_
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // a write has failed
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
 };
 
 using RawLayerService = v1::LayerService::WithRawCallbackMethod_ListLayers<

@@ -24,7 +24,7 @@ constexpr size_t kMaxChunkBytes = 64 * 1024;
 constexpr uint64_t kEventBytes = 512;
 
 // The stored answer is shared, so a repeat gets a copy that says so.
-absl::StatusOr<grpc::ByteBuffer> SerializeAnswer(const RunEnd& end) {
+absl::StatusOr<Bytes> SerializeAnswer(const RunEnd& end) {
   if (!end.joined) return SerializeMessage(*end.response);
   v1::RunCodeResponse copy = *end.response;
   copy.set_replayed(true);
@@ -109,13 +109,12 @@ void StreamRunCall::OnStarted(const Job& job) {
 void StreamRunCall::OnOutput(Stream stream, std::string_view data,
                              uint64_t offset, absl::Duration since_start) {
   const auto kind = static_cast<v1::OutputStream>(stream);
-  Step step;
-  {
-    absl::MutexLock lock(&mutex_);
+  Change([&] {
+    mutex_.AssertHeld();
     last_stamp_ = since_start;
-    if (broken_ || Extend(kind, data, offset)) return;
+    if (broken_ || Extend(kind, data, offset)) return false;
     const uint64_t charge = data.size() + kEventBytes;
-    if (!budget_->Acquire(charge)) return;
+    if (!budget_->Acquire(charge)) return false;
     Event& event = queue_.emplace_back();
     event.charged = charge;
     *event.message.mutable_since_start() = ToProto(since_start);
@@ -123,9 +122,8 @@ void StreamRunCall::OnOutput(Stream stream, std::string_view data,
     chunk.set_stream(kind);
     chunk.set_data(std::string(data));
     chunk.set_offset(offset);
-    step = NextStep();
-  }
-  Perform(step);
+    return true;
+  });
 }
 
 void StreamRunCall::OnRich(const RichOutput& output,
@@ -134,19 +132,17 @@ void StreamRunCall::OnRich(const RichOutput& output,
   for (const auto& [type, data] : output.data) {
     charge += kEventBytes + type.size() + data.size();
   }
-  Step step;
-  {
-    absl::MutexLock lock(&mutex_);
+  Change([&] {
+    mutex_.AssertHeld();
     last_stamp_ = since_start;
     // The result contains it as well.
-    if (broken_ || !budget_->Acquire(charge)) return;
+    if (broken_ || !budget_->Acquire(charge)) return false;
     Event& event = queue_.emplace_back();
     event.charged = charge;
     *event.message.mutable_since_start() = ToProto(since_start);
     *event.message.mutable_rich() = ToProto(output);
-    step = NextStep();
-  }
-  Perform(step);
+    return true;
+  });
 }
 
 bool StreamRunCall::Extend(v1::OutputStream stream, std::string_view data,
@@ -221,26 +217,21 @@ absl::Duration StreamRunCall::EndStamp(const v1::RunCodeResponse& response) {
 }
 
 void StreamRunCall::Push(v1::StreamRunCodeResponse&& message) {
-  Step step;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (broken_) return;
-    queue_.push_back({std::move(message), 0});
-    step = NextStep();
-  }
-  Perform(step);
+  Change([&] {
+    mutex_.AssertHeld();
+    if (!broken_) queue_.push_back({std::move(message), 0});
+    return !broken_;
+  });
 }
 
 void StreamRunCall::PushIfRoom(v1::StreamRunCodeResponse&& message) {
   const uint64_t charge = message.ByteSizeLong() + kEventBytes;
-  Step step;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (broken_ || !budget_->Acquire(charge)) return;
+  Change([&] {
+    mutex_.AssertHeld();
+    if (broken_ || !budget_->Acquire(charge)) return false;
     queue_.push_back({std::move(message), charge});
-    step = NextStep();
-  }
-  Perform(step);
+    return true;
+  });
 }
 
 void StreamRunCall::Drop() {
@@ -249,61 +240,20 @@ void StreamRunCall::Drop() {
   queue_.clear();
 }
 
-void StreamRunCall::Close(const absl::Status& status) {
-  Step step;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (!status_.has_value()) status_ = status;
-    step = NextStep();
-  }
-  Perform(step);
+bool StreamRunCall::TakeNext(Bytes& answer) {
+  if (queue_.empty()) return false;
+  Event& next = queue_.front();
+  next.message.set_sequence(next_sequence_++);
+  absl::StatusOr<Bytes> bytes = SerializeMessage(next.message);
+  current_charged_ = next.charged;
+  queue_.pop_front();
+  broken_ = !bytes.ok();
+  if (bytes.ok()) answer = *std::move(bytes);
+  return bytes.ok();
 }
 
-void StreamRunCall::OnWriteDone(bool ok) {
-  Step step;
-  {
-    absl::MutexLock lock(&mutex_);
-    writing_ = false;
-    budget_->Release(std::exchange(current_charged_, 0));
-    current_.Clear();
-    if (!ok) broken_ = true;
-    step = NextStep();
-  }
-  Perform(step);
-}
-
-StreamRunCall::Step StreamRunCall::NextStep() {
-  if (writing_ || finished_) return Step::kNothing;
-  if (!queue_.empty() && !broken_) {
-    Event& next = queue_.front();
-    next.message.set_sequence(next_sequence_++);
-    absl::StatusOr<grpc::ByteBuffer> bytes = SerializeMessage(next.message);
-    current_charged_ = next.charged;
-    queue_.pop_front();
-    writing_ = bytes.ok();
-    broken_ = !bytes.ok();
-    if (writing_) {
-      current_ = *std::move(bytes);
-      return Step::kWrite;
-    }
-  }
-  if (!status_.has_value()) return Step::kNothing;
-  finished_ = true;
-  return Step::kFinish;
-}
-
-// Called without the lock, since gRPC may delete the call as soon as Finish has
-// begun. After kNothing another thread may already have got there, so nothing
-// of the call is touched; after the other two steps the flags keep all other
-// threads away.
-void StreamRunCall::Perform(Step step) {
-  if (step == Step::kWrite) StartWrite(&current_);
-  if (step == Step::kFinish) Finish(FinalStatus());
-}
-
-grpc::Status StreamRunCall::FinalStatus() {
-  absl::MutexLock lock(&mutex_);
-  return ToGrpcStatus(*status_);
+void StreamRunCall::HandleWritten() {
+  budget_->Release(std::exchange(current_charged_, 0));
 }
 
 void StreamRunCall::OnCancel() {

@@ -12,11 +12,11 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/server_callback.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/identity/caller.h"
 #include "server/rpc/answer_room.h"
+#include "server/rpc/queued_answers_call.h"
+#include "server/rpc/unary_call.h"
 #include "server/run/run.h"
 #include "server/run/run_dispatcher.h"
 
@@ -27,11 +27,10 @@ namespace sandglass::server {
 // away. gRPC's OnDone deletes it.
 
 // One RunCode.
-class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
+class UnaryRunCall final : public UnaryReactor, RunListener {
  public:
   // All arguments must outlive the call.
-  UnaryRunCall(RunDispatcher& dispatcher, AnswerRoom& answers,
-               grpc::ByteBuffer* response)
+  UnaryRunCall(RunDispatcher& dispatcher, AnswerRoom& answers, Bytes* response)
       : dispatcher_(dispatcher), held_(answers), response_(response) {}
 
   void Start(const Caller& caller, v1::RunCodeRequest&& request,
@@ -45,7 +44,7 @@ class UnaryRunCall final : public grpc::ServerUnaryReactor, RunListener {
 
   RunDispatcher& dispatcher_;
   HeldAnswer held_;
-  grpc::ByteBuffer* const response_;
+  Bytes* const response_;
   std::string caller_;
   // Set by Start, which returns before gRPC may call OnCancel.
   std::shared_ptr<Run> run_;
@@ -101,8 +100,7 @@ class StreamBudget {
 //
 // A call that joined a run, or repeats one, gets the output in one go at the
 // end: the head and tail that the answer keeps.
-class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
-                            RunListener {
+class StreamRunCall final : public QueuedAnswersCall, RunListener {
  public:
   // `dispatcher` and `answers` must outlive the call; `budget` is its caller's.
   StreamRunCall(RunDispatcher& dispatcher,
@@ -123,9 +121,9 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnRich(const RichOutput& output, absl::Duration since_start) override;
   void OnEnd(const RunEnd& end) override;
 
-  void OnWriteDone(bool ok) override;
   void OnCancel() override;
-  void OnDone() override { delete this; }
+  bool TakeNext(Bytes& answer) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void HandleWritten() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   struct Event {
     v1::StreamRunCodeResponse message;
@@ -148,14 +146,6 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // The time of the result, which is never before that of the last output.
   absl::Duration EndStamp(const v1::RunCodeResponse& response)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Accepts no further events; the call ends with `status` when all are
-  // written.
-  void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What to do next. It is decided and noted under the lock.
-  enum class Step { kNothing, kWrite, kFinish };
-  Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Perform(Step step) ABSL_LOCKS_EXCLUDED(mutex_);
-  grpc::Status FinalStatus() ABSL_LOCKS_EXCLUDED(mutex_);
 
   RunDispatcher& dispatcher_;
   const std::shared_ptr<StreamBudget::Share> budget_;
@@ -164,14 +154,9 @@ class StreamRunCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Set by Start, which returns before gRPC may call OnCancel.
   std::shared_ptr<Run> run_;
 
-  absl::Mutex mutex_;
   std::deque<Event> queue_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_) = 1;
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // a write has failed
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
-  grpc::ByteBuffer current_;  // belongs to gRPC while writing_
+  // Taken of the budget for what is being written.
   uint64_t current_charged_ ABSL_GUARDED_BY(mutex_) = 0;
   // The time of the latest output, which may be read a moment after the
   // program's end.
