@@ -90,60 +90,62 @@ mode_t ParseMode(policy::JsonObject& socket, const std::string& fallback) {
 }
 
 template <typename T>
-T Choice(policy::JsonObject& object, const std::string& key, T fallback,
-         const std::vector<std::pair<std::string, T>>& choices) {
-  if (!object.Has(key)) return fallback;
+struct Named {
+  const char* name;
+  T value;
+};
+
+constexpr Named<LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
+                                          {"info", LogLevel::kInfo},
+                                          {"warning", LogLevel::kWarning},
+                                          {"error", LogLevel::kError}};
+constexpr Named<LogFormat> kLogFormats[] = {{"text", LogFormat::kText},
+                                            {"json", LogFormat::kJson}};
+constexpr Named<AuditFsync> kAuditFsyncs[] = {
+    {"off", AuditFsync::kOff},
+    {"interval", AuditFsync::kInterval},
+    {"always", AuditFsync::kAlways}};
+constexpr Named<AuditFailure> kAuditFailures[] = {
+    {"refuse", AuditFailure::kRefuse}, {"continue", AuditFailure::kContinue}};
+
+// Reads the name of one of `choices` into `value`.
+template <typename T, size_t count>
+void ReadChoice(policy::JsonObject& object, const char* key, T& value,
+                const Named<T> (&choices)[count]) {
+  if (!object.Has(key)) return;
   const std::string text = object.String(key);
   std::string listed;
-  for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    absl::StrAppend(&listed, listed.empty() ? "" : ", ", name);
+  for (const Named<T>& choice : choices) {
+    if (choice.name == text) {
+      value = choice.value;
+      return;
+    }
+    absl::StrAppend(&listed, listed.empty() ? "" : ", ", choice.name);
   }
   object.AddError(key, absl::StrCat(Quoted(text), " is none of ", listed));
-  return fallback;
 }
 
-const std::vector<std::pair<std::string, LogLevel>>& LogLevels() {
-  static const auto& levels =
-      *new std::vector<std::pair<std::string, LogLevel>>{
-          {"debug", LogLevel::kDebug},
-          {"info", LogLevel::kInfo},
-          {"warning", LogLevel::kWarning},
-          {"error", LogLevel::kError}};
-  return levels;
-}
-
-const std::vector<std::pair<std::string, LogFormat>>& LogFormats() {
-  static const auto& formats =
-      *new std::vector<std::pair<std::string, LogFormat>>{
-          {"text", LogFormat::kText}, {"json", LogFormat::kJson}};
-  return formats;
-}
-
-const std::vector<std::pair<std::string, AuditFsync>>& AuditFsyncs() {
-  static const auto& values =
-      *new std::vector<std::pair<std::string, AuditFsync>>{
-          {"off", AuditFsync::kOff},
-          {"interval", AuditFsync::kInterval},
-          {"always", AuditFsync::kAlways}};
-  return values;
-}
-
-const std::vector<std::pair<std::string, AuditFailure>>& AuditFailures() {
-  static const auto& values =
-      *new std::vector<std::pair<std::string, AuditFailure>>{
-          {"refuse", AuditFailure::kRefuse},
-          {"continue", AuditFailure::kContinue}};
-  return values;
-}
-
-template <typename T>
-std::string NameOf(T value,
-                   const std::vector<std::pair<std::string, T>>& choices) {
-  for (const auto& [name, choice] : choices) {
-    if (choice == value) return name;
+template <typename T, size_t count>
+std::string NameOf(T value, const Named<T> (&choices)[count]) {
+  for (const Named<T>& choice : choices) {
+    if (choice.value == value) return choice.name;
   }
   return "";
+}
+
+uint32_t Count(policy::JsonObject& object, const char* key,
+               policy::UnsignedRange range, uint32_t fallback) {
+  return static_cast<uint32_t>(object.Unsigned(key, range, fallback));
+}
+
+enum class Empty { kWrong, kAllowed };
+
+// Reads an absolute path.
+void ReadPath(policy::JsonObject& object, const char* key, std::string& path,
+              Empty empty = Empty::kWrong) {
+  path = object.String(key, path);
+  if (path.empty() ? empty == Empty::kAllowed : path.front() == '/') return;
+  object.AddError(key, absl::StrCat(Quoted(path), " is not an absolute path"));
 }
 
 void ReadSocket(policy::JsonObject& root, Config& config) {
@@ -158,8 +160,7 @@ void ReadPool(policy::JsonObject& root, Config& config) {
   std::optional<policy::JsonObject> object = root.OptionalObject("pool");
   if (!object.has_value()) return;
   const auto count = [&](const char* key, uint64_t min, uint32_t fallback) {
-    return static_cast<uint32_t>(
-        object->Unsigned(key, {.min = min, .max = kMaxPool}, fallback));
+    return Count(*object, key, {.min = min, .max = kMaxPool}, fallback);
   };
   options.floor = count("floor", 0, options.floor);
   options.ceiling =
@@ -171,8 +172,8 @@ void ReadPool(policy::JsonObject& root, Config& config) {
       options.idle_age);
   options.memory_budget_bytes =
       object->ByteSize("memory_budget", {}, options.memory_budget_bytes);
-  config.zygote_runs = static_cast<uint32_t>(object->Unsigned(
-      "zygote_runs", {.min = 1, .max = 1'000'000}, config.zygote_runs));
+  config.zygote_runs = Count(*object, "zygote_runs",
+                             {.min = 1, .max = 1'000'000}, config.zygote_runs);
 }
 
 void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
@@ -188,13 +189,13 @@ void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
 void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
   std::optional<policy::JsonObject> object = root.OptionalObject("sessions");
   if (!object.has_value()) return;
-  options.max_sessions = static_cast<uint32_t>(
-      object->Unsigned("max", {.max = kMaxSessions}, options.max_sessions));
-  options.reserve = static_cast<uint32_t>(object->Unsigned(
-      "reserve", {.max = kMaxSessions}, SessionReserve(options.max_sessions)));
-  options.max_per_caller = static_cast<uint32_t>(
-      object->Unsigned("max_per_caller", {.min = 1, .max = kMaxSessions},
-                       std::max(1u, options.max_sessions)));
+  options.max_sessions =
+      Count(*object, "max", {.max = kMaxSessions}, options.max_sessions);
+  options.reserve = Count(*object, "reserve", {.max = kMaxSessions},
+                          SessionReserve(options.max_sessions));
+  options.max_per_caller =
+      Count(*object, "max_per_caller", {.min = 1, .max = kMaxSessions},
+            std::max(1u, options.max_sessions));
   const auto time = [&](const char* key, absl::Duration fallback) {
     return object->Duration(
         key, {.min = absl::Seconds(1), .max = absl::Hours(24 * 30)}, fallback);
@@ -203,11 +204,7 @@ void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
   options.max_age = time("max_age", options.max_age);
   options.remember = object->Duration("remember", {.max = absl::Hours(24 * 30)},
                                       options.remember);
-  options.durable_dir = object->String("durable_dir", options.durable_dir);
-  if (!options.durable_dir.empty() && options.durable_dir.front() != '/') {
-    object->AddError("durable_dir", absl::StrCat(Quoted(options.durable_dir),
-                                                 " is not an absolute path"));
-  }
+  ReadPath(*object, "durable_dir", options.durable_dir, Empty::kAllowed);
   options.durable_bytes = object->ByteSize(
       "durable_bytes", {.min = uint64_t{1} << 20, .max = uint64_t{1} << 50},
       options.durable_bytes);
@@ -229,38 +226,25 @@ void ReadCompileCache(policy::JsonObject& root, CompileCacheOptions& options) {
 void ReadAudit(policy::JsonObject& root, AuditConfig& audit) {
   std::optional<policy::JsonObject> object = root.OptionalObject("audit");
   if (!object.has_value()) return;
-  audit.dir = object->String("dir", audit.dir);
-  if (!audit.dir.empty() && audit.dir.front() != '/') {
-    object->AddError(
-        "dir", absl::StrCat(Quoted(audit.dir), " is not an absolute path"));
-  }
-  audit.log.fsync = Choice(*object, "fsync", audit.log.fsync, AuditFsyncs());
+  ReadPath(*object, "dir", audit.dir, Empty::kAllowed);
+  ReadChoice(*object, "fsync", audit.log.fsync, kAuditFsyncs);
   audit.log.fsync_interval = object->Duration(
       "fsync_interval", {.min = absl::Milliseconds(10), .max = absl::Hours(1)},
       audit.log.fsync_interval);
   audit.log.max_file_bytes = object->ByteSize(
       "max_file_bytes", {.min = uint64_t{64} << 10, .max = uint64_t{1} << 40},
       audit.log.max_file_bytes);
-  audit.log.max_files = static_cast<uint32_t>(
-      object->Unsigned("max_files", {.max = 1'000'000}, audit.log.max_files));
+  audit.log.max_files =
+      Count(*object, "max_files", {.max = 1'000'000}, audit.log.max_files);
   audit.trail.code = object->Bool("code", audit.trail.code);
-  audit.trail.on_failure =
-      Choice(*object, "on_failure", audit.trail.on_failure, AuditFailures());
+  ReadChoice(*object, "on_failure", audit.trail.on_failure, kAuditFailures);
 }
 
 void ReadLog(policy::JsonObject& root, Config& config) {
   std::optional<policy::JsonObject> object = root.OptionalObject("log");
   if (!object.has_value()) return;
-  config.log_level = Choice(*object, "level", config.log_level, LogLevels());
-  config.log_format =
-      Choice(*object, "format", config.log_format, LogFormats());
-}
-
-void CheckAbsolute(policy::JsonObject& root, const char* key,
-                   const std::string& path) {
-  if (path.empty() || path.front() != '/') {
-    root.AddError(key, absl::StrCat(Quoted(path), " is not an absolute path"));
-  }
+  ReadChoice(*object, "level", config.log_level, kLogLevels);
+  ReadChoice(*object, "format", config.log_format, kLogFormats);
 }
 
 void ReadImages(policy::JsonObject& root, Config& config) {
@@ -308,15 +292,11 @@ absl::Status ReadFile(const std::string& path, Config& config,
       policy::JsonDocument::ReadFile(path);
   if (!document.ok()) return document.status();
   policy::JsonObject root = document->root();
-  config.state_dir = root.String("state_dir", config.state_dir);
-  CheckAbsolute(root, "state_dir", config.state_dir);
-  config.cache_dir = root.String("cache_dir", config.cache_dir);
-  CheckAbsolute(root, "cache_dir", config.cache_dir);
-  config.policy_dir = root.String("policy_dir", config.policy_dir);
-  CheckAbsolute(root, "policy_dir", config.policy_dir);
+  ReadPath(root, "state_dir", config.state_dir);
+  ReadPath(root, "cache_dir", config.cache_dir);
+  ReadPath(root, "policy_dir", config.policy_dir);
   ReadImages(root, config);
-  config.spawner = root.String("spawner", config.spawner);
-  CheckAbsolute(root, "spawner", config.spawner);
+  ReadPath(root, "spawner", config.spawner);
   ReadEgress(root, config.egress);
   ReadLibrariesConfig(root, config.libraries);
   ReadMetricsConfig(root, config.metrics);
@@ -327,8 +307,9 @@ absl::Status ReadFile(const std::string& path, Config& config,
     }
   }
   config.user = root.String("user", config.user);
-  config.uid_base = static_cast<uid_t>(root.Unsigned(
-      "uid_base", {.min = kMinUidBase, .max = kMaxUidBase}, config.uid_base));
+  config.uid_base =
+      Count(root, "uid_base", {.min = kMinUidBase, .max = kMaxUidBase},
+            config.uid_base);
   ReadSocket(root, config);
   config.cgroup_parent = root.String("cgroup_parent", config.cgroup_parent);
   ReadAdmission(root, config.admission);
@@ -448,20 +429,19 @@ std::string ConfigToJson(const Config& config) {
         {"max_memory_bytes", config.compile_cache.max_memory_bytes}}},
       {"audit",
        {{"dir", config.audit.dir},
-        {"fsync", NameOf(config.audit.log.fsync, AuditFsyncs())},
+        {"fsync", NameOf(config.audit.log.fsync, kAuditFsyncs)},
         {"fsync_interval",
          absl::FormatDuration(config.audit.log.fsync_interval)},
         {"max_file_bytes", config.audit.log.max_file_bytes},
         {"max_files", config.audit.log.max_files},
         {"code", config.audit.trail.code},
-        {"on_failure",
-         NameOf(config.audit.trail.on_failure, AuditFailures())}}},
+        {"on_failure", NameOf(config.audit.trail.on_failure, kAuditFailures)}}},
       {"metrics", MetricsToJson(config.metrics)},
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"max_message_bytes", config.max_message_bytes},
       {"log",
-       {{"level", NameOf(config.log_level, LogLevels())},
-        {"format", NameOf(config.log_format, LogFormats())}}},
+       {{"level", NameOf(config.log_level, kLogLevels)},
+        {"format", NameOf(config.log_format, kLogFormats)}}},
       {"excuse_missing", config.excuse_missing},
       {"approvers", config.approvers},
       {"canaries", config.canaries}};
