@@ -38,9 +38,11 @@ int Refuse(const absl::Status& status) {
 std::vector<absl::Status> CheckFiles(const ResolvedConfig& settings) {
   const Config& config = settings.config;
   std::vector<absl::Status> found = CheckHelpers(config);
-  const absl::StatusOr<EgressStart> seed = MakeEgressStart(config.egress);
-  found.push_back(seed.ok() ? CheckSecrets(settings.policy, seed->SecretNames())
-                            : seed.status());
+  const absl::StatusOr<sandbox::EgressOptions> egress =
+      MakeEgressOptions(config.egress);
+  found.push_back(egress.ok()
+                      ? CheckSecrets(settings.policy, SecretNames(*egress))
+                      : egress.status());
   if (!config.libraries.dir.empty()) {
     found.push_back(
         ReadCertificates("libraries.ca_file", config.libraries.ca_file)

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/daemon/policy_acceptance.h"
 #include "server/daemon/pool_plan.h"
 #include "server/daemon/running_daemon.h"
 
@@ -23,7 +24,7 @@ absl::StatusOr<std::vector<std::string>> RunningDaemon::MakeTemplates() {
 }
 
 absl::Status RunningDaemon::CheckPolicy(const PolicySet& next) {
-  return parts_.acceptance.Check(next);
+  return AcceptPolicy(next, config_, parts_.host, parts_.secrets);
 }
 
 absl::Status RunningDaemon::RecordPolicy(const PolicySet& next,
@@ -31,14 +32,10 @@ absl::Status RunningDaemon::RecordPolicy(const PolicySet& next,
   return audit_ ? audit_->RecordPolicy(next, changes) : absl::OkStatus();
 }
 
-void RunningDaemon::RecordRefusedPolicy(const absl::Status& why) {
-  if (audit_) audit_->RecordRefusedPolicy(why);
-}
-
 void RunningDaemon::FollowPolicy(bool changed) {
   if (changed) RenewPool();
   operations_.watch().Recheck();
-  if (!parts_.config.canaries) return;
+  if (!config_.canaries) return;
   languages_->CheckCanaries(changed ? LanguageProbe::Which::kAll
                                     : LanguageProbe::Which::kFailed);
 }
@@ -58,7 +55,7 @@ void RunningDaemon::WatchHelpers() {
 
 void RunningDaemon::RenewPool() {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
-  std::vector<JailKey> kept = KeptFromStart(*policy, parts_.zygotes);
+  std::vector<JailKey> kept = KeptFromStart(*policy, parts_.settings.zygotes);
   for (const policy::Language& language : policy->languages().languages()) {
     if (!languages_->Available(language).ok()) continue;
     for (JailKey& key : prestart_.FromStart(language)) {
@@ -70,28 +67,12 @@ void RunningDaemon::RenewPool() {
   });
 }
 
-std::vector<PoolKeyState> RunningDaemon::PoolStates() const {
-  return pool_->State();
-}
-
 std::vector<sandbox::YardStock> RunningDaemon::YardStocks() const {
   return parts_.sandbox->CollectStock(kStockWait);
 }
 
-size_t RunningDaemon::Sessions() const { return sessions_->size(); }
-
-uint32_t RunningDaemon::Commands() const { return execs_->running(); }
-
-PolicyReload::State RunningDaemon::PolicyState() const {
-  return reload_->state();
-}
-
-absl::Status RunningDaemon::Usable(const policy::Language& language) const {
-  return languages_->Available(language);
-}
-
 void RunningDaemon::TryFailedLanguages() {
-  if (!parts_.config.canaries) return;
+  if (!config_.canaries) return;
   languages_->CheckCanaries(LanguageProbe::Which::kFailed);
 }
 

@@ -74,7 +74,7 @@ absl::Status RunningDaemon::Start() {
                           .runner = &*router_,
                           .daemon = this,
                           .audit = audit_.get(),
-                          .directories = WrittenTo(parts_.config)});
+                          .directories = WrittenTo(config_)});
   StartCompileCache();
   StartSessions();
   StartRuns();
@@ -110,10 +110,10 @@ absl::Status RunningDaemon::WatchProcess() {
 
 absl::Status RunningDaemon::StartAudit() {
   absl::StatusOr<std::unique_ptr<DaemonAudit>> log = DaemonAudit::Start(
-      std::move(parts_.audit_directory), parts_.config, *policy_.Get());
+      std::move(parts_.audit_directory), config_, *policy_.Get());
   if (!log.ok()) return log.status();
   audit_ = *std::move(log);
-  if (parts_.config.trace_syscalls) {
+  if (config_.trace_syscalls) {
     denied_.emplace([this](const RefusedCallLog::Source& source,
                            const sandbox::RefusedCalls& calls) {
       operations_.metrics().RecordRefusedCalls(source.language, calls);
@@ -123,13 +123,13 @@ absl::Status RunningDaemon::StartAudit() {
 }
 
 void RunningDaemon::StartPool() {
-  pool_.emplace(
-      PlanPool(parts_.config.pool, *policy_.Get(), parts_.zygotes, prestart_),
-      operations_.Recording(
-          [this](const JailKey& key, sandbox::FillFor fill_for) {
-            return FillJail(*parts_.sandbox, prestart_, key, fill_for);
-          }),
-      [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
+  pool_.emplace(PlanPool(config_.pool, *policy_.Get(), parts_.settings.zygotes,
+                         prestart_),
+                operations_.Recording([this](const JailKey& key,
+                                             sandbox::FillFor fill_for) {
+                  return FillJail(*parts_.sandbox, prestart_, key, fill_for);
+                }),
+                [](sandbox::Jail& jail) { return jail.WaitsQuietly(); });
   pool_->Start();
   if (!parts_.libraries) return;
   install_runner_.emplace(operations_.readiness(), *parts_.sandbox, *pool_);
@@ -139,14 +139,13 @@ void RunningDaemon::StartPool() {
 }
 
 void RunningDaemon::StartLanguages() {
-  const Config& config = parts_.config;
   gate_.emplace(operations_, languages_);
   host_parts_ = {
       .sandbox = parts_.sandbox.get(),
       .pool = &*pool_,
       .languages = &*gate_,
       .libraries = libraries_ ? &*libraries_ : nullptr,
-      .fork_memory = std::make_shared<DiskBudget>(config.sessions.fork_bytes),
+      .fork_memory = std::make_shared<DiskBudget>(config_.sessions.fork_bytes),
       .denied = denied_ ? &*denied_ : nullptr};
   router_.emplace(host_parts_);
   // Interpreters may need what is prepared for them.
@@ -160,15 +159,15 @@ void RunningDaemon::StartLanguages() {
       [this](const absl::Status& all_work) {
         operations_.readiness().Set(ReadyWhen::kLanguages, all_work);
       });
-  if (!config.canaries) languages_->SkipCanaries();
+  if (!config_.canaries) languages_->SkipCanaries();
   languages_->Start();
 }
 
 void RunningDaemon::StartCompileCache() {
   if (!parts_.compiled) return;
   compile_cache_.emplace(*std::move(parts_.compiled), parts_.image_states[""],
-                         parts_.config.compile_cache);
-  for (const policy::Image& image : parts_.config.images) {
+                         config_.compile_cache);
+  for (const policy::Image& image : config_.images) {
     compile_cache_->AddImage(image.name, parts_.image_states[image.name],
                              image.root);
   }
@@ -177,7 +176,7 @@ void RunningDaemon::StartCompileCache() {
 
 void RunningDaemon::StartSessions() {
   sessions_.emplace(
-      policy_, parts_.config.sessions,
+      policy_, config_.sessions,
       [this](const SessionSpec& spec, const SessionOrigin& origin) {
         return std::make_unique<JailHost>(host_parts_, spec, origin);
       },
@@ -186,13 +185,12 @@ void RunningDaemon::StartSessions() {
 }
 
 void RunningDaemon::StartRuns() {
-  const Config& config = parts_.config;
   RunAudit* const audit = audit_ ? &audit_->runs() : nullptr;
-  approvals_.emplace(config.approvals, audit);
+  approvals_.emplace(config_.approvals, audit);
   dispatcher_.emplace(DispatcherOptions{
-      .admission = config.admission,
-      .retention = config.retention,
-      .max_response_bytes = config.max_message_bytes - kEnvelopeBytes,
+      .admission = config_.admission,
+      .retention = config_.retention,
+      .max_response_bytes = config_.max_message_bytes - kEnvelopeBytes,
       .policy = &policy_,
       .runner = &*router_,
       .gate = &*gate_,
@@ -207,7 +205,7 @@ void RunningDaemon::StartRuns() {
 }
 
 void RunningDaemon::StartReload() {
-  reload_.emplace(parts_.config.policy_dir, policy_,
+  reload_.emplace(config_.policy_dir, policy_,
                   static_cast<PolicyReloadHooks&>(*this));
   reload_->Start();
   if (HangUpCameEarly()) reload_->Ask();
@@ -221,7 +219,7 @@ absl::Status RunningDaemon::StartExecs() {
                                 .audit = audit_ ? &audit_->trail() : nullptr,
                                 .watcher = &operations_,
                                 .gate = &*gate_,
-                                .max_running = MaxCommands(parts_.config)});
+                                .max_running = MaxCommands(config_)});
   return execs_->Start();
 }
 
@@ -233,8 +231,8 @@ void RunningDaemon::MakeServices() {
            .started = Now(),
            .daemon = this,
            .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
-           .images = parts_.image_records};
-  questions_.emplace(policy_, *dispatcher_, parts_.config.policy_dir,
+           .images = parts_.settings.image_records};
+  questions_.emplace(policy_, *dispatcher_, config_.policy_dir,
                      sandbox::WhyNoDiskCap(info_.host));
   layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
                                        libraries_ ? &*libraries_ : nullptr});
@@ -250,20 +248,19 @@ void RunningDaemon::MakeServices() {
 }
 
 absl::Status RunningDaemon::ServeOperations() {
-  return operations_.Serve(
-      parts_.config.metrics,
-      {.admission = &dispatcher_->admission(),
-       .started = info_.started,
-       .daemon = this,
-       .audit = audit_ ? &audit_->log() : nullptr,
-       .on_audit_failure = parts_.config.audit.trail.on_failure},
-      compile_cache_ ? &*compile_cache_ : nullptr);
+  return operations_.Serve(config_.metrics,
+                           {.admission = &dispatcher_->admission(),
+                            .started = info_.started,
+                            .daemon = this,
+                            .audit = audit_ ? &audit_->log() : nullptr,
+                            .on_audit_failure = config_.audit.trail.on_failure},
+                           compile_cache_ ? &*compile_cache_ : nullptr);
 }
 
 absl::Status RunningDaemon::Listen() {
   if (parts_.listener.valid()) return absl::OkStatus();
   absl::StatusOr<os::Fd> tcp =
-      ListenOnTcp("listen", parts_.config.listen.tcp_address);
+      ListenOnTcp("listen", config_.listen.tcp_address);
   if (!tcp.ok()) return tcp.status();
   parts_.listener = *std::move(tcp);
   tcp_port_ = TcpPortOf(parts_.listener);
@@ -271,12 +268,11 @@ absl::Status RunningDaemon::Listen() {
 }
 
 absl::Status RunningDaemon::StartGrpc() {
-  const Config& config = parts_.config;
   request_room_.emplace(std::max(
-      kRequestRoomBytes, kRequestRoomMessages * config.max_message_bytes));
+      kRequestRoomBytes, kRequestRoomMessages * config_.max_message_bytes));
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
       services_,
-      {.max_message_bytes = static_cast<int>(config.max_message_bytes),
+      {.max_message_bytes = static_cast<int>(config_.max_message_bytes),
        .metrics = &operations_.metrics()});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
@@ -293,11 +289,10 @@ void RunningDaemon::WaitForFirstAnswers() const {
 }
 
 absl::Status RunningDaemon::StartAccepting() {
-  const Config& config = parts_.config;
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
       std::move(parts_.listener), peers_, *request_room_, HandoverTo(*grpc_),
-      {.max_connections = MaxConnections(config),
-       .max_message_bytes = static_cast<uint32_t>(config.max_message_bytes)});
+      {.max_connections = MaxConnections(config_),
+       .max_message_bytes = static_cast<uint32_t>(config_.max_message_bytes)});
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = *std::move(acceptor);
   operations_.readiness().Start(
@@ -308,20 +303,19 @@ absl::Status RunningDaemon::StartAccepting() {
 }
 
 void RunningDaemon::TellStarted() const {
-  const Config& config = parts_.config;
   const std::string address =
       tcp_port_ == 0
-          ? config.listen.ToString()
-          : absl::StrCat(config.listen.tcp_address.substr(
-                             0, config.listen.tcp_address.rfind(':')),
+          ? config_.listen.ToString()
+          : absl::StrCat(config_.listen.tcp_address.substr(
+                             0, config_.listen.tcp_address.rfind(':')),
                          ":", tcp_port_);
   Log(LogLevel::kInfo, "listening on",
       {{"address", address},
        {"version", std::string(kVersion)},
        {"pid", int64_t{::getpid()}},
        {"uid", uint64_t{::getuid()}},
-       {"max_running", uint64_t{config.admission.max_running}},
-       {"memory_budget_bytes", config.admission.memory_budget_bytes}});
+       {"max_running", uint64_t{config_.admission.max_running}},
+       {"memory_budget_bytes", config_.admission.memory_budget_bytes}});
   NotifyServiceManager("READY=1");
 }
 

@@ -3,23 +3,20 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
+#include <set>
+#include <string>
 
 #include "absl/status/status.h"
 #include "sandbox/host/host_probe.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/yard/sandbox.h"
-#include "server/daemon/config.h"
 #include "server/daemon/heartbeat.h"
-#include "server/daemon/library_setup.h"
-#include "server/daemon/policy_acceptance.h"
-#include "server/daemon/zygote_plan.h"
+#include "server/daemon/resolved_config.h"
 #include "server/images/image_files.h"
-#include "server/images/image_record.h"
 #include "server/languages/prepared_store.h"
+#include "server/libraries/libraries.h"
 #include "server/libraries/unpack_helper.h"
 #include "server/live_policy/policy_reader.h"
-#include "server/live_policy/policy_set.h"
 #include "server/phases/compile_store.h"
 #include "server/session/session_store.h"
 
@@ -27,12 +24,9 @@ namespace sandglass::server {
 
 // Everything that the daemon made while it still had its rights.
 struct ServingParts {
-  Config config;
-  ImageRecords image_records;
-  PolicySet policy;
+  ResolvedConfig settings;
   sandbox::HostReport host;
   std::unique_ptr<sandbox::Sandbox> sandbox;
-  std::vector<PlannedZygote> zygotes;  // with which it was started
   std::optional<PreparedStore> prepared;
   std::optional<CompileStore> compiled;  // absent when nothing is kept
   ImageStates image_states;
@@ -42,7 +36,7 @@ struct ServingParts {
   os::Fd audit_directory;                   // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
   std::unique_ptr<UnpackHelper> unpacker;  // null when there are no libraries
-  PolicyAcceptance acceptance;             // of policies that are read later
+  std::set<std::string> secrets;           // the names of those that there are
   Heartbeat* supervisor = nullptr;         // null when there is none
 };
 

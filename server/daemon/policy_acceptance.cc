@@ -30,18 +30,20 @@ void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host) {
   }
 }
 
-absl::Status PolicyAcceptance::Check(const PolicySet& policy) const {
-  if (absl::Status known = CheckSecrets(policy, secrets_); !known.ok()) {
+absl::Status AcceptPolicy(const PolicySet& policy, const Config& config,
+                          const sandbox::HostReport& host,
+                          const std::set<std::string>& secrets) {
+  if (absl::Status known = CheckSecrets(policy, secrets); !known.ok()) {
     return known;
   }
-  if (absl::Status place = CheckDurablePlace(config_, policy); !place.ok()) {
+  if (absl::Status place = CheckDurablePlace(config, policy); !place.ok()) {
     return place;
   }
-  if (config_.trace_syscalls) {
+  if (config.trace_syscalls) {
     absl::Status traceable = CheckTraceable(policy.templates());
     if (!traceable.ok()) return traceable;
   }
-  WarnOfDiskCaps(policy, host_);
+  WarnOfDiskCaps(policy, host);
   return absl::OkStatus();
 }
 

@@ -3,7 +3,6 @@
 
 #include <set>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "sandbox/host/host_probe.h"
@@ -19,24 +18,12 @@ absl::Status CheckDurablePlace(const Config& config, const PolicySet& policy);
 // Logs the profiles whose caps of disk I/O the host can't enforce.
 void WarnOfDiskCaps(const PolicySet& policy, const sandbox::HostReport& host);
 
-// Checks policies that come while the daemon runs with these secrets.
-class PolicyAcceptance {
- public:
-  PolicyAcceptance(Config config, sandbox::HostReport host,
-                   std::set<std::string> secrets)
-      : config_(std::move(config)),
-        host_(std::move(host)),
-        secrets_(std::move(secrets)) {}
-
-  // An error says why this daemon can't work with the policy. Logs what the
-  // host can't enforce of one that it can work with.
-  absl::Status Check(const PolicySet& policy) const;
-
- private:
-  Config config_;
-  sandbox::HostReport host_;
-  std::set<std::string> secrets_;
-};
+// Checks a policy that comes while the daemon runs with these secrets. An error
+// says why this daemon can't work with the policy. Logs what the host can't
+// enforce of one that it can work with.
+absl::Status AcceptPolicy(const PolicySet& policy, const Config& config,
+                          const sandbox::HostReport& host,
+                          const std::set<std::string>& secrets);
 
 }  // namespace sandglass::server
 

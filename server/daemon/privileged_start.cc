@@ -14,6 +14,8 @@
 #include "server/base/state_dir.h"
 #include "server/base/unix_socket.h"
 #include "server/daemon/config_doubts.h"
+#include "server/daemon/egress_start.h"
+#include "server/daemon/library_setup.h"
 #include "server/daemon/own_walls.h"
 #include "server/daemon/policy_acceptance.h"
 #include "server/daemon/preflight_helpers.h"
@@ -135,11 +137,11 @@ std::optional<int> PrivilegedStart::AcquirePlaces() {
 }
 
 std::optional<int> PrivilegedStart::LookAtHost() {
-  host_ = sandbox::ProbeHost(DiskPlaces(config_));
+  parts_.host = sandbox::ProbeHost(DiskPlaces(config_));
   const absl::Status layers =
-      sandbox::RequireLayers(host_, config_.excuse_missing);
-  LogHost(host_);
-  WarnOfDiskCaps(settings_.policy, host_);
+      sandbox::RequireLayers(parts_.host, config_.excuse_missing);
+  LogHost(parts_.host);
+  WarnOfDiskCaps(settings_.policy, parts_.host);
   if (!layers.ok()) return FailStart(layers, kExitBadConfig);
   if (absl::Status traceable = CheckTracing(settings_); !traceable.ok()) {
     return FailStart(traceable, kExitBadConfig);
@@ -159,15 +161,17 @@ std::optional<int> PrivilegedStart::LookAtHost() {
 }
 
 void PrivilegedStart::OpenStores() {
-  prepared_ = OpenPreparedStore(settings_);
+  parts_.prepared = OpenPreparedStore(settings_);
   NamePreparedDirs(settings_.policy);
-  compiled_ = OpenCompileStore(settings_);
+  parts_.compiled = OpenCompileStore(settings_);
   const bool installs = !config_.libraries.dir.empty();
-  if (compiled_ || installs) image_states_ = AllImageStates(config_.images);
-  if (compiled_ && image_states_[""].empty()) {
+  if (parts_.compiled || installs) {
+    parts_.image_states = AllImageStates(config_.images);
+  }
+  if (parts_.compiled && parts_.image_states[""].empty()) {
     Log(LogLevel::kWarning, "no_compile_cache",
         {{"error", "the state of the image can't be told"}});
-    compiled_.reset();
+    parts_.compiled.reset();
   }
 }
 
@@ -179,23 +183,24 @@ std::optional<int> PrivilegedStart::PlanJails() {
   absl::StatusOr<os::Fd> spawners_end = ledger_->ReadingEnd();
   if (!spawners_end.ok()) return FailStart(spawners_end.status(), 1);
   spawners_end_ = *std::move(spawners_end);
-  absl::StatusOr<EgressStart> seed = MakeEgressStart(config_.egress);
-  if (!seed.ok()) return FailStart(seed.status(), kExitBadConfig);
-  seed_ = *std::move(seed);
-  secrets_ = seed_->SecretNames();
-  if (absl::Status known = CheckSecrets(settings_.policy, secrets_);
+  absl::StatusOr<sandbox::EgressOptions> egress =
+      MakeEgressOptions(config_.egress);
+  if (!egress.ok()) return FailStart(egress.status(), kExitBadConfig);
+  egress_ = *std::move(egress);
+  parts_.secrets = SecretNames(egress_);
+  if (absl::Status known = CheckSecrets(settings_.policy, parts_.secrets);
       !known.ok()) {
     return FailStart(known, kExitBadConfig);
   }
   templates_ = settings_.policy.templates();
   absl::StatusOr<std::optional<LibrariesParts>> libraries =
       PrepareLibraries(config_.libraries, settings_.policy, settings_.identity,
-                       image_states_, templates_);
+                       parts_.image_states, templates_);
   if (!libraries.ok()) return FailStart(libraries.status(), kExitBadConfig);
-  libraries_ = *std::move(libraries);
-  if (!libraries_) return std::nullopt;
+  parts_.libraries = *std::move(libraries);
+  if (!parts_.libraries) return std::nullopt;
   for (PlannedZygote& zygote : PlanLayerZygotes(
-           config_, settings_.policy, settings_.identity, *libraries_)) {
+           config_, settings_.policy, settings_.identity, *parts_.libraries)) {
     settings_.zygotes.push_back(std::move(zygote));
   }
   return std::nullopt;
@@ -223,40 +228,42 @@ PrivilegedStart::StartSandbox() {
        .uids = settings_.uids,
        .max_jails = MaxJails(config_),
        .spare_jails = config_.pool.floor == 0 ? 0 : kSpareJails,
-       .prepared_dir = prepared_ ? prepared_->directory() : "",
-       .layers_dir = libraries_ ? config_.libraries.dir : "",
+       .prepared_dir = parts_.prepared ? parts_.prepared->directory() : "",
+       .layers_dir = parts_.libraries ? config_.libraries.dir : "",
        .images = config_.images,
-       .authority_certificate = seed_->authority_certificate,
+       .authority_certificate = egress_.authority_certificate,
        .templates = templates_,
        .template_ledger = spawners_end_.get(),
        .zygotes = std::move(zygotes),
        .trace_calls = config_.trace_syscalls},
-      host_);
+      parts_.host);
 }
 
 std::optional<int> PrivilegedStart::StartHelpers() {
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox = StartSandbox();
   if (!sandbox.ok()) return FailStart(sandbox.status(), 1);
-  sandbox_ = *std::move(sandbox);
+  parts_.sandbox = *std::move(sandbox);
   // ORDER: these helpers come after the daemon has moved into its own control
   // group, since a group that holds a third process isn't recognised as
   // delegated.
+  egress_.uid = settings_.egress_uid;
+  egress_.templates = templates_;
+  egress_.template_ledger = spawners_end_.get();
   absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
-      StartEgress(config_.egress, *std::move(seed_), settings_.egress_uid,
-                  templates_, spawners_end_.get());
+      StartEgress(std::move(egress_));
   if (!egress.ok()) return FailStart(egress.status(), 1);
-  sandbox_->SetEgress(*std::move(egress));
+  parts_.sandbox->SetEgress(*std::move(egress));
   spawners_end_.reset();
   absl::StatusOr<std::unique_ptr<PolicyReader>> reader = PolicyReader::Start(
       config_.policy_dir, settings_.policy, *std::move(ledger_),
       settings_.reader_uid, settings_.identity.gid);
   if (!reader.ok()) return FailStart(reader.status(), 1);
-  reader_ = *std::move(reader);
-  if (!libraries_) return std::nullopt;
+  parts_.policy_reader = *std::move(reader);
+  if (!parts_.libraries) return std::nullopt;
   absl::StatusOr<std::unique_ptr<UnpackHelper>> unpacker = UnpackHelper::Start(
       config_.libraries.dir, settings_.identity.uid, settings_.identity.gid);
   if (!unpacker.ok()) return FailStart(unpacker.status(), 1);
-  unpacker_ = *std::move(unpacker);
+  parts_.unpacker = *std::move(unpacker);
   return std::nullopt;
 }
 
@@ -266,14 +273,14 @@ std::optional<int> PrivilegedStart::OpenKeptPlaces() {
         config_.sessions.durable_dir, settings_.identity.uid,
         settings_.identity.gid, config_.sessions.durable_bytes);
     if (!store.ok()) return FailedStart(store.status());
-    sessions_ = *std::move(store);
+    parts_.sessions = *std::move(store);
   }
   if (!config_.audit.dir.empty()) {
     absl::StatusOr<os::Fd> directory = AdoptDirectory(
         config_.audit.dir, settings_.identity.uid, settings_.identity.gid, 0750,
         "audit.dir", Holds::kItsOwn);
     if (!directory.ok()) return FailedStart(directory.status());
-    audit_directory_ = *std::move(directory);
+    parts_.audit_directory = *std::move(directory);
   }
   return std::nullopt;
 }
@@ -288,16 +295,16 @@ std::optional<int> PrivilegedStart::BindSocket() {
        .owner = settings_.own_user_namespace ? 0 : settings_.identity.uid,
        .group = settings_.socket_group});
   if (!bound.ok()) return FailStart(bound.status(), 1);
-  listener_ = *std::move(bound);
+  parts_.listener = *std::move(bound);
   return std::nullopt;
 }
 
 std::optional<int> PrivilegedStart::DropRights(Heartbeat* supervisor,
                                                pid_t parent) {
   absl::StatusOr<OwnWalls> walls = OwnWalls::Prepare(WrittenPlaces(
-      config_, {.prepared = prepared_ ? prepared_->directory() : "",
-                .compiled = compiled_.has_value(),
-                .libraries = libraries_.has_value()}));
+      config_, {.prepared = parts_.prepared ? parts_.prepared->directory() : "",
+                .compiled = parts_.compiled.has_value(),
+                .libraries = parts_.libraries.has_value()}));
   if (!walls.ok()) return FailStart(walls.status(), 1);
   if (absl::Status dropped = sandbox::DropPrivileges(settings_.identity.uid,
                                                      settings_.identity.gid);
@@ -320,24 +327,8 @@ std::optional<int> PrivilegedStart::DropRights(Heartbeat* supervisor,
 }
 
 ServingParts PrivilegedStart::Parts(Heartbeat* supervisor) {
-  PolicyAcceptance acceptance(config_, host_, std::move(secrets_));
-  return {.config = std::move(settings_.config),
-          .image_records = std::move(settings_.image_records),
-          .policy = std::move(settings_.policy),
-          .host = std::move(host_),
-          .sandbox = std::move(sandbox_),
-          .zygotes = std::move(settings_.zygotes),
-          .prepared = std::move(prepared_),
-          .compiled = std::move(compiled_),
-          .image_states = std::move(image_states_),
-          .libraries = std::move(libraries_),
-          .sessions = std::move(sessions_),
-          .listener = std::move(listener_),
-          .audit_directory = std::move(audit_directory_),
-          .policy_reader = std::move(reader_),
-          .unpacker = std::move(unpacker_),
-          .acceptance = std::move(acceptance),
-          .supervisor = supervisor};
+  parts_.supervisor = supervisor;
+  return std::move(parts_);
 }
 
 }  // namespace sandglass::server

@@ -5,28 +5,18 @@
 
 #include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sandbox/host/host_probe.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/yard/egress_port.h"
 #include "sandbox/yard/sandbox.h"
 #include "sandbox/yard/template_ledger.h"
 #include "server/daemon/config.h"
 #include "server/daemon/daemon_start.h"
-#include "server/daemon/egress_start.h"
 #include "server/daemon/heartbeat.h"
-#include "server/daemon/library_setup.h"
 #include "server/daemon/resolved_config.h"
-#include "server/images/image_files.h"
-#include "server/languages/prepared_store.h"
-#include "server/libraries/unpack_helper.h"
-#include "server/live_policy/policy_reader.h"
-#include "server/phases/compile_store.h"
-#include "server/session/session_store.h"
 
 namespace sandglass::server {
 
@@ -36,7 +26,7 @@ namespace sandglass::server {
 class PrivilegedStart {
  public:
   explicit PrivilegedStart(ResolvedConfig settings)
-      : settings_(std::move(settings)) {}
+      : parts_{.settings = std::move(settings)} {}
   PrivilegedStart(const PrivilegedStart&) = delete;
   PrivilegedStart& operator=(const PrivilegedStart&) = delete;
 
@@ -58,26 +48,15 @@ class PrivilegedStart {
  private:
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> StartSandbox();
 
-  ResolvedConfig settings_;
+  ServingParts parts_;
+  ResolvedConfig& settings_ = parts_.settings;
   const Config& config_ = settings_.config;
   os::Fd lock_;
   os::Fd ids_;
-  sandbox::HostReport host_;
-  std::optional<PreparedStore> prepared_;
-  std::optional<CompileStore> compiled_;
-  ImageStates image_states_;
   std::optional<sandbox::TemplateLedger> ledger_;
   os::Fd spawners_end_;  // of the ledger
-  std::optional<EgressStart> seed_;
-  std::set<std::string> secrets_;
+  sandbox::EgressOptions egress_;
   std::vector<sandbox::JailTemplate> templates_;
-  std::optional<LibrariesParts> libraries_;
-  std::unique_ptr<sandbox::Sandbox> sandbox_;
-  std::unique_ptr<PolicyReader> reader_;
-  std::unique_ptr<UnpackHelper> unpacker_;
-  std::unique_ptr<SessionStore> sessions_;
-  os::Fd audit_directory_;
-  os::Fd listener_;
 };
 
 }  // namespace sandglass::server

@@ -109,7 +109,7 @@ void RunningDaemon::StopServing(absl::Duration timeout) {
   // yet.
   absl::SleepFor(kLastReadsWait);
   grpc_->Shutdown(timeout, [this] {
-    const int cut = CutConnections(parts_.config.listen.unix_path, tcp_port_);
+    const int cut = CutConnections(config_.listen.unix_path, tcp_port_);
     Log(LogLevel::kWarning, "connections_cut", {{"connections", int64_t{cut}}});
   });
 }
@@ -134,12 +134,12 @@ int RunningDaemon::Drain() {
   NotifyServiceManager("STOPPING=1");
   if (parts_.supervisor != nullptr) parts_.supervisor->Beat();
   Log(LogLevel::kInfo, "draining",
-      {{"timeout_ms", absl::ToInt64Milliseconds(parts_.config.drain_timeout)}});
+      {{"timeout_ms", absl::ToInt64Milliseconds(config_.drain_timeout)}});
   StopAccepting();
   languages_->Stop();
   reload_->Stop();
   operations_.StopWatch();
-  if (!WaitUntilIdle(parts_.config.drain_timeout)) {
+  if (!WaitUntilIdle(config_.drain_timeout)) {
     dispatcher_->CancelAll();
     execs_->KillAll();
     WaitUntilIdle(kKillWait);

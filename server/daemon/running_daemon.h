@@ -49,10 +49,10 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
  public:
   explicit RunningDaemon(ServingParts parts)
       : parts_(std::move(parts)),
-        policy_(std::move(parts_.policy)),
+        policy_(std::move(parts_.settings.policy)),
         prestart_(policy_),
         peers_(std::max(PeerTable::kAnswerBytes,
-                        kMaxAnswersAtOnce * parts_.config.max_message_bytes)) {}
+                        kMaxAnswersAtOnce * config_.max_message_bytes)) {}
   ~RunningDaemon() override {
     if (languages_) languages_->Stop();
     operations_.Stop();
@@ -100,7 +100,9 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   absl::Status CheckPolicy(const PolicySet& next) override;
   absl::Status RecordPolicy(const PolicySet& next,
                             const PolicyChanges& changes) override;
-  void RecordRefusedPolicy(const absl::Status& why) override;
+  void RecordRefusedPolicy(const absl::Status& why) override {
+    if (audit_) audit_->RecordRefusedPolicy(why);
+  }
   void FollowPolicy(bool changed) override;
   // Checks whether the policy reader and the spawners answer.
   void WatchHelpers() override;
@@ -109,12 +111,16 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
 
   // Of these, the watch over readiness, which begins first, asks only for what
   // the pool, the yards and the languages are.
-  std::vector<PoolKeyState> PoolStates() const override;
+  std::vector<PoolKeyState> PoolStates() const override {
+    return pool_->State();
+  }
   std::vector<sandbox::YardStock> YardStocks() const override;
-  size_t Sessions() const override;
-  uint32_t Commands() const override;
-  PolicyReload::State PolicyState() const override;
-  absl::Status Usable(const policy::Language& language) const override;
+  size_t Sessions() const override { return sessions_->size(); }
+  uint32_t Commands() const override { return execs_->running(); }
+  PolicyReload::State PolicyState() const override { return reload_->state(); }
+  absl::Status Usable(const policy::Language& language) const override {
+    return languages_->Available(language);
+  }
   void TryFailedLanguages() override;
 
   void StopAccepting();
@@ -124,6 +130,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   int EndWithoutHelper();
 
   ServingParts parts_;
+  const Config& config_ = parts_.settings.config;
   LivePolicy policy_;
   const PrestartKinds prestart_;
   os::Fd signals_;
