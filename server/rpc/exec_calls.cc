@@ -5,10 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
-#include "server/base/errors.h"
 #include "server/exec/exec_answers.h"
 #include "server/exec/exec_request.h"
-#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 
 namespace sandglass::server {
@@ -47,22 +45,17 @@ void FillSnapshot(Exec& exec, uint64_t from, v1::ExecSnapshot& proto) {
 
 // ---- on gRPC's threads ----
 
-void WaitExecCall::Start(const Caller& caller,
-                         const v1::StartExecRequest& request) {
+void WaitExecCall::Start(const v1::StartExecRequest& request) {
   if (request.has_wait()) {
     const absl::StatusOr<absl::Duration> wait =
         CheckWait(request.wait(), "wait", kLongestWait);
     if (!wait.ok()) return Refuse(wait.status());
     wait_ = *wait;
   }
-  table_.Prepare(caller, request.spec(), "spec.",
-                 [this](absl::StatusOr<ExecTable::Ready> ready) {
-                   Begin(std::move(ready));
-                 });
+  Prepare(request.spec(), "spec.");
 }
 
-void WaitExecCall::Poll(const Caller& caller,
-                        const std::shared_ptr<v1::PollExecRequest>& request) {
+void WaitExecCall::Poll(const std::shared_ptr<v1::PollExecRequest>& request) {
   method_ = Method::kPoll;
   wait_ = absl::ZeroDuration();
   absl::Status checked;
@@ -76,9 +69,9 @@ void WaitExecCall::Poll(const Caller& caller,
     checked = CheckTerminalSize(request->resize(), "resize").status();
   }
   if (checked.ok()) {
-    checked = Wake(caller, request->session_id(),
-                   !request->stdin().empty() || request->close_stdin() ||
-                       request->has_resize());
+    checked = Wake(request->session_id(), !request->stdin().empty() ||
+                                              request->close_stdin() ||
+                                              request->has_resize());
   }
   if (!checked.ok()) return Refuse(checked);
   any_output_ = request->any_output();
@@ -90,12 +83,11 @@ void WaitExecCall::Poll(const Caller& caller,
     if (const absl::Status written = Write(**exec, *request); !written.ok()) {
       return End(written);
     }
-    Follow(*exec);
+    Follow(*exec, false);
   });
 }
 
-void WaitExecCall::Stop(const Caller& caller,
-                        const v1::StopExecRequest& request) {
+void WaitExecCall::Stop(const v1::StopExecRequest& request) {
   method_ = Method::kStop;
   const int signal = request.signal() == 0 ? SIGTERM : request.signal();
   absl::Status checked = CheckSignal(signal, "signal");
@@ -106,7 +98,7 @@ void WaitExecCall::Stop(const Caller& caller,
     checked = wished.status();
     if (wished.ok()) grace = *wished;
   }
-  if (checked.ok()) checked = Wake(caller, request.session_id(), true);
+  if (checked.ok()) checked = Wake(request.session_id(), true);
   if (!checked.ok()) return Refuse(checked);
   table_.loop().Post([this, signal, grace, session_id = request.session_id(),
                       exec_id = request.exec_id()] {
@@ -114,14 +106,13 @@ void WaitExecCall::Stop(const Caller& caller,
         table_.Find(session_id, exec_id);
     if (!exec.ok()) return End(exec.status());
     (*exec)->Stop(signal, grace);
-    Follow(*exec);
+    Follow(*exec, false);
   });
 }
 
-absl::Status WaitExecCall::Wake(const Caller& caller,
-                                const std::string& session_id, bool awake) {
+absl::Status WaitExecCall::Wake(const std::string& session_id, bool awake) {
   const absl::StatusOr<std::shared_ptr<Session>> session =
-      table_.Find(caller, session_id);
+      table_.Find(caller_, session_id);
   if (!session.ok()) return session.status();
   if (awake) return (*session)->Resume();
   (*session)->Touch();
@@ -132,30 +123,7 @@ void WaitExecCall::Refuse(const absl::Status& status) {
   table_.loop().Post([this, status] { End(status); });
 }
 
-void WaitExecCall::OnCancel() {
-  table_.loop().Post([this] {
-    gone_ = true;
-    // What the call waits for will come, and then sees that the client is gone.
-    if (!waiting_) End(CallerGone());
-  });
-}
-
-void WaitExecCall::OnDone() {
-  // This comes after everything that was posted before.
-  table_.loop().Post([this] { delete this; });
-}
-
 // ---- on the loop's thread ----
-
-void WaitExecCall::Begin(absl::StatusOr<ExecTable::Ready> ready) {
-  if (gone_) return End(CallerGone());
-  if (!ready.ok()) return End(ready.status());
-  const absl::StatusOr<ExecTable::Begun> begun =
-      table_.Begin(*std::move(ready));
-  if (!begun.ok()) return End(begun.status());
-  joined_ = begun->joined;
-  Follow(begun->exec);
-}
 
 absl::Status WaitExecCall::Write(Exec& exec,
                                  const v1::PollExecRequest& request) const {
@@ -181,10 +149,11 @@ absl::Status WaitExecCall::Write(Exec& exec,
   return absl::OkStatus();
 }
 
-void WaitExecCall::Follow(const std::shared_ptr<Exec>& exec) {
+void WaitExecCall::Follow(const std::shared_ptr<Exec>& exec, bool joined) {
   waiting_ = false;
   if (gone_) return End(CallerGone());
   exec_ = exec;
+  joined_ = joined;
   keeps_alive = method_ == Method::kStart;
   exec_->Attach(this);
   if (wait_.has_value()) {
@@ -209,14 +178,14 @@ void WaitExecCall::OnExecChange() {
   if (finished_ || exec_ == nullptr || !HasItAll()) return;
   if (exec_->over() && !exec_->status().ok()) return End(exec_->status());
   if (method_ == Method::kStart && !exec_->over()) exec_->GoOnInBackground();
-  absl::StatusOr<grpc::ByteBuffer> answer = Answer();
+  absl::StatusOr<Bytes> answer = Answer();
   const std::string advice =
       absl::StrCat("PollExec tells of the command ", exec_->plan().exec_id);
   std::exchange(exec_, nullptr)->Detach(this);
-  End(held_.Put(caller_, std::move(answer), response_, advice));
+  End(held_.Put(caller_.name, std::move(answer), response_, advice));
 }
 
-absl::StatusOr<grpc::ByteBuffer> WaitExecCall::Answer() {
+absl::StatusOr<Bytes> WaitExecCall::Answer() {
   switch (method_) {
     case Method::kStart: {
       v1::StartExecResponse response;
@@ -236,15 +205,6 @@ absl::StatusOr<grpc::ByteBuffer> WaitExecCall::Answer() {
     }
   }
   return absl::InternalError("no such method");
-}
-
-void WaitExecCall::End(const absl::Status& status) {
-  if (std::exchange(finished_, true)) return;
-  table_.loop().Cancel(timer_);
-  if (const std::shared_ptr<Exec> exec = std::exchange(exec_, nullptr)) {
-    exec->Leave(this);
-  }
-  Finish(ToGrpcStatus(status));
 }
 
 }  // namespace sandglass::server

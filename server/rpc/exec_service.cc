@@ -10,8 +10,6 @@
 namespace sandglass::server {
 namespace {
 
-using ByteReactor = grpc::ServerBidiReactor<Bytes, Bytes>;
-
 // Makes the answer on the table's loop.
 UnaryReactor* AnswerOnLoop(ExecTable& table, const PeerTable& peers,
                            const Caller& caller, Bytes* response,
@@ -34,9 +32,9 @@ class ExecServiceImpl final : public RawExecService {
   ExecServiceImpl(ExecTable& table, const PeerTable& peers)
       : table_(table), peers_(peers) {}
 
-  ByteReactor* Execute(CallContext* context) override {
+  BidiReactor* Execute(CallContext* context) override {
     const absl::StatusOr<Caller> caller = CallerOf(peers_, *context);
-    if (!caller.ok()) return new RefusedCall<ByteReactor>(caller.status());
+    if (!caller.ok()) return new RefusedCall<BidiReactor>(caller.status());
     auto* call = new ExecuteCall(table_, context, *caller, peers_.answers());
     call->Start();
     return call;
@@ -49,7 +47,7 @@ class ExecServiceImpl final : public RawExecService {
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
-    call->Start(*caller, message);
+    call->Start(message);
     return call;
   }
 
@@ -60,7 +58,7 @@ class ExecServiceImpl final : public RawExecService {
         Receive(peers_, *context, *request, *message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
-    call->Poll(*caller, message);
+    call->Poll(message);
     return call;
   }
 
@@ -92,7 +90,7 @@ class ExecServiceImpl final : public RawExecService {
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
-    call->Stop(*caller, message);
+    call->Stop(message);
     return call;
   }
 

@@ -6,7 +6,6 @@
 #include "server/base/errors.h"
 #include "server/exec/exec_answers.h"
 #include "server/exec/exec_request.h"
-#include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 
 namespace sandglass::server {
@@ -42,10 +41,7 @@ void ExecuteCall::HandleFirst(const v1::ExecuteRequest& message) {
       if (wait.ok()) yield_after_ = *wait;
     }
     if (bad.ok()) {
-      return table_.Prepare(caller_, start.spec(), "start.spec.",
-                            [this](absl::StatusOr<ExecTable::Ready> ready) {
-                              Begin(std::move(ready));
-                            });
+      return Prepare(start.spec(), "start.spec.");
     }
   } else if (message.has_attach()) {
     bad = FindCommand(message.attach());
@@ -79,29 +75,7 @@ void ExecuteCall::OnWriteDone(bool ok) {
   });
 }
 
-void ExecuteCall::OnCancel() {
-  table_.loop().Post([this] {
-    gone_ = true;
-    // What the call waits for will come, and then sees that the client is gone.
-    if (!waiting_) End(CallerGone());
-  });
-}
-
-void ExecuteCall::OnDone() {
-  // This comes after everything that was posted before.
-  table_.loop().Post([this] { delete this; });
-}
-
 // ---- on the loop's thread ----
-
-void ExecuteCall::Begin(absl::StatusOr<ExecTable::Ready> ready) {
-  if (gone_) return End(CallerGone());
-  if (!ready.ok()) return End(ready.status());
-  const absl::StatusOr<ExecTable::Begun> begun =
-      table_.Begin(*std::move(ready));
-  if (!begun.ok()) return End(begun.status());
-  Follow(begun->exec, begun->joined);
-}
 
 void ExecuteCall::Join(absl::StatusOr<std::shared_ptr<Exec>> exec) {
   if (gone_) return End(CallerGone());
@@ -219,8 +193,8 @@ void ExecuteCall::WriteNext() {
     *response.mutable_started()->mutable_exec() = exec_->Describe();
     response.mutable_started()->set_joined(joined_);
     if (yield_after_ < absl::InfiniteDuration()) {
-      yield_timer_ = table_.loop().CallAt(After(Now(), yield_after_), [this] {
-        yield_timer_ = 0;
+      timer_ = table_.loop().CallAt(After(Now(), yield_after_), [this] {
+        timer_ = 0;
         Yield();
       });
     }
@@ -271,19 +245,10 @@ bool ExecuteCall::Put(const v1::ExecuteResponse& response) {
 void ExecuteCall::EndWith(const v1::ExecuteResponse& response) {
   if (!Put(response)) return;
   finished_ = true;
-  table_.loop().Cancel(yield_timer_);
+  table_.loop().Cancel(timer_);
   const std::shared_ptr<Exec> exec = std::exchange(exec_, nullptr);
   exec->Detach(this);
   StartWriteAndFinish(&outgoing_, grpc::WriteOptions(), grpc::Status::OK);
-}
-
-void ExecuteCall::End(const absl::Status& status) {
-  if (std::exchange(finished_, true)) return;
-  table_.loop().Cancel(yield_timer_);
-  if (const std::shared_ptr<Exec> exec = std::exchange(exec_, nullptr)) {
-    exec->Leave(this);
-  }
-  Finish(ToGrpcStatus(status));
 }
 
 }  // namespace sandglass::server

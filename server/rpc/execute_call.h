@@ -7,14 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "grpcpp/server_context.h"
-#include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/server_callback.h"
 #include "sandglass/v1/exec.pb.h"
 #include "server/exec/exec.h"
 #include "server/exec/exec_table.h"
 #include "server/identity/caller.h"
 #include "server/rpc/answer_room.h"
+#include "server/rpc/exec_calls.h"
+#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 
@@ -22,14 +21,12 @@ namespace sandglass::server {
 // everything else happens; OnDone deletes the call there. The next message is
 // read when the command has taken the input of the last one, and the next piece
 // of output is taken when the last one was written.
-class ExecuteCall final
-    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-      ExecClient {
+class ExecuteCall final : public ExecCall<BidiReactor> {
  public:
   // `table` and `answers` must outlive the call; `context` is that of the call.
-  ExecuteCall(ExecTable& table, grpc::CallbackServerContext* context,
-              const Caller& caller, AnswerRoom& answers)
-      : table_(table), context_(context), caller_(caller), held_(answers) {}
+  ExecuteCall(ExecTable& table, CallContext* context, const Caller& caller,
+              AnswerRoom& answers)
+      : ExecCall(table, caller, answers), context_(context) {}
 
   void Start() { StartRead(&incoming_); }
 
@@ -37,17 +34,14 @@ class ExecuteCall final
   // Called on gRPC's threads.
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
   void HandleFirst(const v1::ExecuteRequest& message);
   absl::Status FindCommand(const v1::ExecAttach& attach);
 
   // Called on the loop's thread.
   void OnExecChange() override;
   void OnTooSlow() override;
-  void Begin(absl::StatusOr<ExecTable::Ready> ready);
   void Join(absl::StatusOr<std::shared_ptr<Exec>> exec);
-  void Follow(const std::shared_ptr<Exec>& exec, bool joined);
+  void Follow(const std::shared_ptr<Exec>& exec, bool joined) override;
   void Handle(const v1::ExecuteRequest& message);
   absl::Status HandleInput(const v1::ExecuteRequest& message);
   void NoMoreMessages();
@@ -60,28 +54,17 @@ class ExecuteCall final
   bool Put(const v1::ExecuteResponse& response);
   // Writes the last message and ends the call.
   void EndWith(const v1::ExecuteResponse& response);
-  void End(const absl::Status& status);
 
-  ExecTable& table_;
-  grpc::CallbackServerContext* const context_;
-  const Caller caller_;
-  bool begun_ = false;         // the first message has come
-  grpc::ByteBuffer incoming_;  // belongs to gRPC while it is read
+  CallContext* const context_;
+  bool begun_ = false;  // the first message has come
+  Bytes incoming_;      // belongs to gRPC while it is read
+  Bytes outgoing_;      // … while it is written
   absl::Duration yield_after_ = absl::InfiniteDuration();
-
-  HeldAnswer held_;
-  grpc::ByteBuffer outgoing_;  // … while it is written
-  std::shared_ptr<Exec> exec_;
-  uint64_t yield_timer_ = 0;
   uint64_t yield_at_ = 0;  // yield before this piece; 0: not at all
-  bool waiting_ = true;    // for the first message, or for the session
-  bool gone_ = false;
-  bool joined_ = false;
   bool told_start_ = false;
   bool reading_ = false;
   bool writing_ = false;
   bool no_more_ = false;
-  bool finished_ = false;
 };
 
 }  // namespace sandglass::server

@@ -32,6 +32,7 @@ using CallContext = grpc::CallbackServerContext;
 using UnaryReactor = grpc::ServerUnaryReactor;
 using ReadReactor = grpc::ServerReadReactor<Bytes>;
 using WriteReactor = grpc::ServerWriteReactor<Bytes>;
+using BidiReactor = grpc::ServerBidiReactor<Bytes, Bytes>;
 
 // Returns who calls. If that isn't known, it is an error of ours and is logged.
 absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
