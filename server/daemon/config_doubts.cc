@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "policy/text/units.h"
@@ -28,15 +30,13 @@ std::vector<std::string> ConfigDoubts(const Config& config,
     above_memory("pool.memory_budget", config.pool.memory_budget_bytes,
                  "the default");
   }
-  if (config.pool.floor > config.pool.ceiling) {
+  for (const auto& [setting, bound] :
+       {std::pair("pool.ceiling", config.pool.ceiling),
+        std::pair("pool.most_idle", config.pool.max_idle)}) {
+    if (config.pool.floor <= bound) continue;
     doubts.push_back(absl::StrCat(
-        "pool.floor: ", config.pool.floor, " is above pool.ceiling, ",
-        config.pool.ceiling, ", which wins; raise that, or lower the floor"));
-  }
-  if (config.pool.floor > config.pool.max_idle) {
-    doubts.push_back(absl::StrCat(
-        "pool.floor: ", config.pool.floor, " is above pool.most_idle, ",
-        config.pool.max_idle, ", which wins; raise that, or lower the floor"));
+        "pool.floor: ", config.pool.floor, " is above ", setting, ", ", bound,
+        ", which wins; raise that, or lower the floor"));
   }
   if (!config.listen.unix_path.empty() && (config.socket_mode & S_IWOTH) != 0) {
     doubts.push_back(absl::StrCat(

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sandbox/wire/descriptor_room.h"
 #include "server/base/clock.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
@@ -56,6 +57,10 @@ std::vector<std::string> WrittenTo(const Config& config) {
     if (!directory.empty()) directories.push_back(directory);
   }
   return directories;
+}
+
+DescriptorNeeds DescriptorBudget(const Config& config) {
+  return FindDescriptorNeeds(config, sandbox::MaxDescriptors());
 }
 
 Acceptor::Handover HandoverTo(GrpcServer& server) {
@@ -213,13 +218,14 @@ void RunningDaemon::StartReload() {
 
 absl::Status RunningDaemon::StartExecs() {
   call_threads_.emplace(CallThreadsOptions{});
-  execs_.emplace(ExecTableParts{.policy = &policy_,
-                                .sessions = &*sessions_,
-                                .threads = &*call_threads_,
-                                .audit = audit_ ? &audit_->trail() : nullptr,
-                                .watcher = &operations_,
-                                .gate = &*gate_,
-                                .max_running = MaxCommands(config_)});
+  execs_.emplace(
+      ExecTableParts{.policy = &policy_,
+                     .sessions = &*sessions_,
+                     .threads = &*call_threads_,
+                     .audit = audit_ ? &audit_->trail() : nullptr,
+                     .watcher = &operations_,
+                     .gate = &*gate_,
+                     .max_running = DescriptorBudget(config_).commands});
   return execs_->Start();
 }
 
@@ -291,7 +297,7 @@ void RunningDaemon::WaitForFirstAnswers() const {
 absl::Status RunningDaemon::StartAccepting() {
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
       std::move(parts_.listener), peers_, *request_room_, HandoverTo(*grpc_),
-      {.max_connections = MaxConnections(config_),
+      {.max_connections = DescriptorBudget(config_).connections,
        .max_message_bytes = static_cast<uint32_t>(config_.max_message_bytes)});
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = *std::move(acceptor);

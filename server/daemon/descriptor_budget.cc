@@ -69,14 +69,6 @@ DescriptorNeeds FindDescriptorNeeds(const Config& config, uint64_t limit) {
   return needs;
 }
 
-uint32_t MaxCommands(const Config& config) {
-  return FindDescriptorNeeds(config, sandbox::MaxDescriptors()).commands;
-}
-
-uint32_t MaxConnections(const Config& config) {
-  return FindDescriptorNeeds(config, sandbox::MaxDescriptors()).connections;
-}
-
 uint64_t HardDescriptorLimit() {
   rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? uint64_t{limit.rlim_max} : 0;

@@ -8,21 +8,15 @@
 
 namespace sandglass::server {
 
-// How many commands of sessions, and how many connections, there may be at the
-// same time, so that the process's limit of open files (RLIMIT_NOFILE) is
-// enough for them besides what runs and sessions need.
-uint32_t MaxCommands(const Config& config);
-uint32_t MaxConnections(const Config& config);
-
 // The most files that the processes of a daemon have open when everything that
 // the configuration allows is there at the same time.
 struct DescriptorNeeds {
   uint64_t limit = 0;    // how many each process may have
   uint64_t server = 0;   // without commands and connections
   uint64_t spawner = 0;  // for each spawner
-  // How many there is room for: sessions, at most sessions.max and its reserve;
-  // and, out of what the server leaves, commands of sessions and connections,
-  // of which there are a few in any case.
+  // How many there is room for at the same time: sessions, at most sessions.max
+  // and its reserve; and, out of what the server leaves, commands of sessions
+  // and connections, of which there are a few in any case.
   uint32_t sessions = 0;
   uint32_t commands = 0;
   uint32_t connections = 0;

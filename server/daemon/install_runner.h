@@ -4,8 +4,10 @@
 #include "absl/status/statusor.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/base/cancel_token.h"
+#include "server/daemon/run_gate.h"
 #include "server/job/job.h"
 #include "server/job/job_runner.h"
+#include "server/job/one_use_job.h"
 #include "server/ops/readiness.h"
 #include "server/pool/jail_pool.h"
 
@@ -21,7 +23,10 @@ class InstallRunner final : public JobRunner {
       : readiness_(readiness), sandbox_(sandbox), pool_(pool) {}
 
   absl::StatusOr<JobResult> Run(const Job& job, CancelToken& cancel,
-                                RunListener* listener) override;
+                                RunListener* listener) override {
+    if (absl::Status hold = JailsHold(readiness_); !hold.ok()) return hold;
+    return RunJob(sandbox_, pool_, job, cancel, listener);
+  }
 
  private:
   const Readiness& readiness_;
