@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "server/rpc/file_calls.h"
-#include "server/session/file_status.h"
 
 namespace sandglass::server {
 namespace {
@@ -52,24 +51,18 @@ absl::Status Empty(FileSession& files, const std::string& path) {
 
 // One SnapshotFiles: the next piece of the archive is taken when the last one
 // was written, and the jail makes no more of it in advance.
-class SnapshotFilesCall final : public FileAnswersCall {
+class SnapshotFilesCall final
+    : public FileAnswersCall<v1::SnapshotFilesRequest> {
  public:
-  SnapshotFilesCall(const FileCallParts& parts, const Caller& caller,
-                    v1::SnapshotFilesRequest&& request)
-      : FileAnswersCall(parts, caller), request_(std::move(request)) {}
-
-  void Start() {
-    Begin(request_.session_id(), request_.ByteSizeLong(), [this] { Open(); });
-  }
+  using FileAnswersCall::FileAnswersCall;
 
  private:
   // The steps of the call.
-  void Open() {
-    absl::StatusOr<std::string> path =
-        AgentPath(request_.path(), EmptyPath::kWorkspace);
-    if (!path.ok()) return End(path.status());
-    path_ = *std::move(path);
-    if (absl::Status found = OpenSession(); !found.ok()) return End(found);
+  void Open() override {
+    if (absl::Status found = OpenAt(request_.path(), EmptyPath::kWorkspace);
+        !found.ok()) {
+      return End(found);
+    }
     sandbox::FileAnswer<sandbox::TreeDownload> begun =
         files_->agent().BeginPack(path_, FileAgent::Which::kReadable,
                                   files_->Limits());
@@ -110,8 +103,6 @@ class SnapshotFilesCall final : public FileAnswersCall {
   }
   void LetGo() override { archive_ = sandbox::TreeDownload(); }
 
-  const v1::SnapshotFilesRequest request_;
-  std::string path_;
   // It must end before the agent that makes it.
   sandbox::TreeDownload archive_;
   bool last_ = false;  // what was sent last is the archive's end
@@ -134,11 +125,10 @@ class RestoreFilesCall final
     return finished ? Commit() : files_->Check(sent, path_, Work::kLong);
   }
   absl::Status Open(const v1::RestoreFilesStart& start) {
-    absl::StatusOr<std::string> path =
-        AgentPath(start.path(), EmptyPath::kWorkspace);
-    if (!path.ok()) return path.status();
-    path_ = *std::move(path);
-    if (absl::Status found = OpenSession(); !found.ok()) return found;
+    if (absl::Status found = OpenAt(start.path(), EmptyPath::kWorkspace);
+        !found.ok()) {
+      return found;
+    }
     if (start.replace()) {
       if (absl::Status done = Empty(*files_, path_); !done.ok()) return done;
     }
@@ -171,7 +161,6 @@ class RestoreFilesCall final
   }
   void LetGo() override { archive_ = sandbox::TreeUpload(); }
 
-  std::string path_;
   // It must end before the agent that unpacks it.
   sandbox::TreeUpload archive_;
 };

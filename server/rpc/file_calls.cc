@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "server/files/file_methods.h"
-#include "server/session/file_status.h"
 
 namespace sandglass::server {
 namespace {
@@ -17,25 +16,20 @@ constexpr uint64_t kChunkBytes = uint64_t{256} << 10;
 constexpr std::string_view kReadOn = "what was read so far is whole";
 
 // One ReadFile: the next chunk is read when the last one was written.
-class ReadFileCall final : public FileAnswersCall {
+class ReadFileCall final : public FileAnswersCall<v1::ReadFileRequest> {
  public:
-  ReadFileCall(const FileCallParts& parts, const Caller& caller,
-               v1::ReadFileRequest&& request)
-      : FileAnswersCall(parts, caller), request_(std::move(request)) {}
-
-  void Start() {
-    Begin(request_.session_id(), request_.ByteSizeLong(), [this] { Open(); });
-  }
+  using FileAnswersCall::FileAnswersCall;
 
  private:
   // The steps of the call.
-  void Open() {
-    absl::StatusOr<std::string> path = AgentPath(request_.path());
-    if (!path.ok()) return End(path.status());
-    if (absl::Status found = OpenSession(); !found.ok()) return End(found);
+  void Open() override {
+    if (absl::Status found = OpenAt(request_.path(), EmptyPath::kInvalid);
+        !found.ok()) {
+      return End(found);
+    }
     sandbox::FileAnswer<sandbox::OpenedFile> opened =
-        files_->agent().Open(*path, files_->Limits());
-    if (absl::Status done = files_->Check(opened.result, *path); !done.ok()) {
+        files_->agent().Open(path_, files_->Limits());
+    if (absl::Status done = files_->Check(opened.result, path_); !done.ok()) {
       return End(done);
     }
     const uint64_t size = opened.value.facts.size;
@@ -45,7 +39,7 @@ class ReadFileCall final : public FileAnswersCall {
            (request_.limit() == 0 ? left : std::min(request_.limit(), left));
     stop_->Hold(std::move(opened.value.file));
     v1::ReadFileResponse response;
-    *response.mutable_info() = ToProto(std::move(opened.value.facts), *path);
+    *response.mutable_info() = ToProto(std::move(opened.value.facts), path_);
     Send(response, kReadOn);
   }
   void ReadNext() {
@@ -76,7 +70,6 @@ class ReadFileCall final : public FileAnswersCall {
     stop_->Stop();
   }
 
-  const v1::ReadFileRequest request_;
   uint64_t next_ = 0;  // the offset from which to read on
   uint64_t end_ = 0;
 };
@@ -132,7 +125,6 @@ class WriteFileCall final : public FileRequestsCall<v1::WriteFileRequest> {
   }
   void LetGo() override { upload_ = sandbox::FileUpload(); }
 
-  std::string path_;
   // It must end before the agent that does it.
   sandbox::FileUpload upload_;
 };

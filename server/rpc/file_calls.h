@@ -18,6 +18,7 @@
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
 #include "server/rpc/unary_call.h"
+#include "server/session/file_status.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
@@ -74,6 +75,13 @@ class FileCall : public Reactor {
     if (files.ok()) files_ = *std::move(files);
     return files.status();
   }
+  // Checks the path first, and sets path_.
+  absl::Status OpenAt(const std::string& path, EmptyPath empty) {
+    absl::StatusOr<std::string> checked = AgentPath(path, empty);
+    if (!checked.ok()) return checked.status();
+    path_ = *std::move(checked);
+    return OpenSession();
+  }
   void End(const absl::Status& status) {
     LetGo();
     files_.reset();
@@ -89,17 +97,29 @@ class FileCall : public Reactor {
   const Caller caller_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
   std::string session_id_;
+  std::string path_;  // the agent's name for what the call is about
   // Null until the first step is done.
   std::unique_ptr<FileSession> files_;
 };
 
 // A call with one request, and a stream of answers, of which the next one is
 // made when the last one was written.
+template <typename Request>
 class FileAnswersCall : public FileCall<WriteReactor> {
- protected:
-  FileAnswersCall(const FileCallParts& parts, const Caller& caller)
-      : FileCall(parts, caller), held_(parts.answers) {}
+ public:
+  FileAnswersCall(const FileCallParts& parts, const Caller& caller,
+                  Request&& request)
+      : FileCall(parts, caller),
+        request_(std::move(request)),
+        held_(parts.answers) {}
 
+  void Start() {
+    Begin(request_.session_id(), request_.ByteSizeLong(), [this] { Open(); });
+  }
+
+ protected:
+  // The first step.
+  virtual void Open() = 0;
   // `advice` is as for HeldAnswer::Put. Ends the call on an error.
   void Send(const google::protobuf::Message& response,
             std::string_view advice) {
@@ -112,6 +132,8 @@ class FileAnswersCall : public FileCall<WriteReactor> {
   }
   // The last answer was written. Called on gRPC's thread.
   virtual void GoOn() = 0;
+
+  const Request request_;
 
  private:
   void OnWriteDone(bool ok) override {

@@ -10,7 +10,6 @@
 #include "grpcpp/alarm.h"
 #include "server/base/strings.h"
 #include "server/rpc/file_calls.h"
-#include "server/session/file_status.h"
 
 namespace sandglass::server {
 namespace {
@@ -50,27 +49,20 @@ v1::FileChangeType TypeOf(sandbox::ChangeType type) {
 
 // One WatchFiles: looks at the files, reports what has changed, and looks again
 // a while later.
-class WatchFilesCall final : public FileAnswersCall {
+class WatchFilesCall final : public FileAnswersCall<v1::WatchFilesRequest> {
  public:
-  WatchFilesCall(const FileCallParts& parts, const Caller& caller,
-                 v1::WatchFilesRequest&& request)
-      : FileAnswersCall(parts, caller), request_(std::move(request)) {}
-
-  void Start() {
-    Begin(request_.session_id(), request_.ByteSizeLong(), [this] { Open(); });
-  }
+  using FileAnswersCall::FileAnswersCall;
 
  private:
   // The steps of the call.
-  void Open() {
+  void Open() override {
     absl::StatusOr<absl::Duration> interval = IntervalOf(request_);
     if (!interval.ok()) return End(interval.status());
     interval_ = *interval;
-    absl::StatusOr<std::string> path =
-        AgentPath(request_.path(), EmptyPath::kWorkspace);
-    if (!path.ok()) return End(path.status());
-    path_ = *std::move(path);
-    if (absl::Status found = OpenSession(); !found.ok()) return End(found);
+    if (absl::Status found = OpenAt(request_.path(), EmptyPath::kWorkspace);
+        !found.ok()) {
+      return End(found);
+    }
     sandbox::FileAnswer<sandbox::FileTracker> tracker =
         files_->agent().Track(path_, {}, files_->Limits(Work::kLong));
     tracker_ = std::move(tracker.value);
@@ -122,9 +114,7 @@ class WatchFilesCall final : public FileAnswersCall {
   }
   void LetGo() override { tracker_ = sandbox::FileTracker(); }
 
-  const v1::WatchFilesRequest request_;
   absl::Duration interval_;
-  std::string path_;
   // It must end before the agent that it asks.
   sandbox::FileTracker tracker_;
   absl::Mutex mutex_;
