@@ -1,3 +1,4 @@
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -72,9 +73,7 @@ class PolicyServiceImpl final : public RawPolicyService {
                               Bytes* response) override {
     return Serve<v1::ListApprovalsRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return approvals_.List(caller, message);
-        });
+        std::bind_front(&ApprovalTable::List, &approvals_));
   }
 
   UnaryReactor* GetApproval(CallContext* context, const Bytes* request,
@@ -90,18 +89,14 @@ class PolicyServiceImpl final : public RawPolicyService {
                         Bytes* response) override {
     return ServeApproval<v1::ApproveRequest, v1::ApproveResponse>(
         context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return approvals_.Approve(caller, message);
-        });
+        std::bind_front(&ApprovalTable::Approve, &approvals_));
   }
 
   UnaryReactor* Deny(CallContext* context, const Bytes* request,
                      Bytes* response) override {
     return ServeApproval<v1::DenyRequest, v1::DenyResponse>(
         context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return approvals_.Deny(caller, message);
-        });
+        std::bind_front(&ApprovalTable::Deny, &approvals_));
   }
 
   UnaryReactor* CheckProfile(CallContext* context, const Bytes* request,

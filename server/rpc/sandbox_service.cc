@@ -1,3 +1,5 @@
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
@@ -53,9 +55,7 @@ class SandboxServiceImpl final : public RawSandboxService {
                          Bytes* response) override {
     return Serve<v1::ListRunsRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return dispatcher_.List(caller, message);
-        });
+        std::bind_front(&RunDispatcher::List, &dispatcher_));
   }
 
   UnaryReactor* CancelRun(CallContext* context, const Bytes* request,

@@ -1,3 +1,4 @@
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -50,18 +51,14 @@ class SessionServiceImpl final : public RawSessionService {
                               Bytes* response) override {
     return Serve<v1::CreateSessionRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return sessions_.Create(caller, message);
-        });
+        std::bind_front(&SessionTable::Create, &sessions_));
   }
 
   UnaryReactor* GetOrCreateSession(CallContext* context, const Bytes* request,
                                    Bytes* response) override {
     return Serve<v1::GetOrCreateSessionRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return sessions_.GetOrCreate(caller, message);
-        });
+        std::bind_front(&SessionTable::GetOrCreate, &sessions_));
   }
 
   UnaryReactor* GetSession(CallContext* context, const Bytes* request,
@@ -75,18 +72,14 @@ class SessionServiceImpl final : public RawSessionService {
                              Bytes* response) override {
     return Serve<v1::ListSessionsRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return sessions_.List(caller, message);
-        });
+        std::bind_front(&SessionTable::List, &sessions_));
   }
 
   UnaryReactor* UpdateSession(CallContext* context, const Bytes* request,
                               Bytes* response) override {
     return Serve<v1::UpdateSessionRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message) {
-          return sessions_.Update(caller, message);
-        });
+        std::bind_front(&SessionTable::Update, &sessions_));
   }
 
   UnaryReactor* PauseSession(CallContext* context, const Bytes* request,
