@@ -61,13 +61,10 @@ bool FindBadStrings(const std::string& bytes, const Descriptor& type,
 // The error for a message that was refused while it was received; OK when it
 // wasn't refused.
 absl::Status WhyRefused(const grpc::ByteBuffer& bytes) {
-  std::vector<grpc::Slice> slices;
-  if (!bytes.Dump(&slices).ok()) return absl::OkStatus();
+  grpc::Slice slice;
+  if (!bytes.DumpToSingleSlice(&slice).ok()) return absl::OkStatus();
   std::array<uint8_t, RefusedMessage::kBytes> flat{};
-  auto at = flat.begin();
-  for (const grpc::Slice& slice : slices) {
-    at = std::copy(slice.begin(), slice.end(), at);
-  }
+  std::copy(slice.begin(), slice.end(), flat.begin());
   const auto refused = RefusedMessage::Decode(flat);
   if (!refused.has_value()) return absl::OkStatus();
   return refused->max > 0 ? MessageTooLarge(refused->length, refused->max)
@@ -96,11 +93,9 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
     }
   }
   std::string flat;
-  std::vector<grpc::Slice> slices;
-  if (bytes.Dump(&slices).ok()) {
-    for (const grpc::Slice& slice : slices) {
-      flat.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-    }
+  grpc::Slice slice;
+  if (bytes.DumpToSingleSlice(&slice).ok()) {
+    flat.assign(reinterpret_cast<const char*>(slice.begin()), slice.size());
   }
   std::vector<policy::FieldViolation> violations;
   const Descriptor& type = *message.GetDescriptor();

@@ -88,14 +88,14 @@ void StreamRunCall::OnCompiled(const JobResult& compile) {
   *event.mutable_since_start() = ToProto(absl::ZeroDuration());
   *event.mutable_compiled() = MakePhaseResult(compile);
   FitPhase(*event.mutable_compiled());
-  PushIfRoom(std::move(event));
+  PushNews(std::move(event));
 }
 
 void StreamRunCall::OnLibraryProgress(std::string_view line) {
   v1::StreamRunCodeResponse event;
   *event.mutable_since_start() = ToProto(absl::ZeroDuration());
   event.mutable_library_progress()->set_line(std::string(line));
-  PushIfRoom(std::move(event));
+  PushNews(std::move(event));
 }
 
 void StreamRunCall::OnStarted(const Job& job) {
@@ -216,22 +216,18 @@ absl::Duration StreamRunCall::EndStamp(const v1::RunCodeResponse& response) {
                                    absl::Nanoseconds(wall.nanos()));
 }
 
-void StreamRunCall::Push(v1::StreamRunCodeResponse&& message) {
+void StreamRunCall::Push(v1::StreamRunCodeResponse&& message, uint64_t charge) {
   Change([&] {
     mutex_.AssertHeld();
-    if (!broken_) queue_.push_back({std::move(message), 0});
-    return !broken_;
-  });
-}
-
-void StreamRunCall::PushIfRoom(v1::StreamRunCodeResponse&& message) {
-  const uint64_t charge = message.ByteSizeLong() + kEventBytes;
-  Change([&] {
-    mutex_.AssertHeld();
-    if (broken_ || !budget_->Acquire(charge)) return false;
+    if (broken_ || (charge > 0 && !budget_->Acquire(charge))) return false;
     queue_.push_back({std::move(message), charge});
     return true;
   });
+}
+
+void StreamRunCall::PushNews(v1::StreamRunCodeResponse&& message) {
+  const uint64_t charge = message.ByteSizeLong() + kEventBytes;
+  Push(std::move(message), charge);
 }
 
 void StreamRunCall::Drop() {

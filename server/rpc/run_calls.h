@@ -129,11 +129,12 @@ class StreamRunCall final : public QueuedAnswersCall, RunListener {
     v1::StreamRunCodeResponse message;
     uint64_t charged = 0;  // bytes taken of the budget
   };
-  // Puts the event at the end of the queue.
-  void Push(v1::StreamRunCodeResponse&& message) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for output that the answer contains as well, and for mere news: it
-  // is left out when the budget has no room for it.
-  void PushIfRoom(v1::StreamRunCodeResponse&& message)
+  // Puts the event at the end of the queue, unless the budget lacks room for
+  // what it is charged with.
+  void Push(v1::StreamRunCodeResponse&& message, uint64_t charge = 0)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for mere news, which is charged with all that it takes.
+  void PushNews(v1::StreamRunCodeResponse&& message)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Drops everything that waits to be written.
   void Drop() ABSL_LOCKS_EXCLUDED(mutex_);
