@@ -38,7 +38,7 @@ Admission::Reservation::~Reservation() {
 
 absl::Status Admission::Room(const std::string& caller, uint64_t bytes) const {
   const Shares& runs = queue_.waiting_shares();
-  switch (queue_.RoomFor(caller)) {
+  switch (runs.RoomFor(caller)) {
     case Shares::Room::kYes:
       break;
     case Shares::Room::kCallerHasItsShare:
@@ -48,7 +48,7 @@ absl::Status Admission::Room(const std::string& caller, uint64_t bytes) const {
       return QueueFull(runs.held(), RetryDelayLocked());
   }
   const Shares& held = queue_.waiting_bytes();
-  switch (queue_.RoomForBytes(caller, bytes)) {
+  switch (held.RoomFor(caller, bytes)) {
     case Shares::Room::kYes:
       break;
     case Shares::Room::kCallerHasItsShare:

@@ -71,14 +71,6 @@ class RunQueue {
 
   explicit RunQueue(const RunQueueOptions& options);
 
-  // Whether one more run of the caller may wait.
-  Shares::Room RoomFor(const std::string& caller) const {
-    return waiting_shares_.RoomFor(caller);
-  }
-  Shares::Room RoomForBytes(const std::string& caller, uint64_t bytes) const {
-    return waiting_bytes_.RoomFor(caller, bytes);
-  }
-
   void Add(Waiting waiting);
   // Returns false when the run doesn't wait, or doesn't wait any more.
   bool Remove(const QueuedRun* run);
@@ -98,6 +90,7 @@ class RunQueue {
 
   size_t waiting() const { return waiting_.size(); }
   const Shares& slots() const { return slots_; }
+  // Whether one more run of a caller may wait, and so many bytes.
   const Shares& waiting_shares() const { return waiting_shares_; }
   const Shares& waiting_bytes() const { return waiting_bytes_; }
   uint64_t memory_bytes() const { return memory_bytes_ + memory_of_reserve_; }
