@@ -1,6 +1,4 @@
 // The public service over a real unix socket, with scripted runs.
-#include "server/rpc/services.h"
-
 #include <unistd.h>
 
 #include <atomic>
@@ -19,6 +17,7 @@
 #include "server/rpc/connection_tap.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/message_codec.h"
+#include "server/rpc/services.h"
 #include "service_fixture.h"
 #include "tests/unit/server/support.h"
 
