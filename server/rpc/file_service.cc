@@ -128,7 +128,7 @@ class FileServiceImpl final : public RawFileService {
     // is when this function has returned.
     call->EndOn(
         parts_.threads, {caller->name, message->session_id()},
-        request->Length(),
+        message->ByteSizeLong(),
         [this, caller = *caller, message, stop]() -> absl::StatusOr<Bytes> {
           if (stop->stopped()) return CallerGone();
           const absl::StatusOr<std::unique_ptr<FileSession>> files =

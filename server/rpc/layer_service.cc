@@ -97,7 +97,7 @@ class LayerServiceImpl final : public RawLayerService {
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new AnsweredCall(peers_, *caller, response);
-    call->EndOn(threads_, {caller->name, kShortKey}, request->Length(),
+    call->EndOn(threads_, {caller->name, kShortKey}, message.ByteSizeLong(),
                 [this, caller = *caller, message] {
                   return Serialize(admin_.List(caller, message));
                 });
@@ -111,7 +111,7 @@ class LayerServiceImpl final : public RawLayerService {
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new AnsweredCall(peers_, *caller, response);
-    call->EndOn(threads_, {caller->name, kShortKey}, request->Length(),
+    call->EndOn(threads_, {caller->name, kShortKey}, message.ByteSizeLong(),
                 [this, caller = *caller, message] {
                   return Serialize(admin_.Remove(caller, message));
                 });

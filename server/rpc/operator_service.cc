@@ -40,7 +40,7 @@ class OperatorServiceImpl final : public RawOperatorService {
     // another, and so that what a caller waits for elsewhere doesn't delay its
     // look at the daemon.
     call->EndOn(threads_, {absl::StrCat(kKey, " of ", caller->name), kKey},
-                request->Length(),
+                message.ByteSizeLong(),
                 [this] { return SerializeMessage(operations_.Status()); });
     return call;
   }

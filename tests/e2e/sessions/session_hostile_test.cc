@@ -1,13 +1,19 @@
 // Sessions whose code tries to make the daemon pay for it.
 
+#include <atomic>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/support/calls/durable.h"
 #include "tests/support/calls/files.h"
 #include "tests/support/calls/sessions.h"
 #include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -48,6 +54,61 @@ TEST_P(HostileKernelStart, AFloodBeforeTheStartIsRefusedInFixedMemory) {
   EXPECT_THAT(result.status, StatusIs(StatusCode::INTERNAL));
   EXPECT_THAT(result.status.error_message(), HasSubstr(GetParam().refusal));
   EXPECT_LT(PeakKib() - before, kMaxGrownKib);
+  EXPECT_THAT(session.Delete(), IsOk());
+  session.Forget();
+  StopDaemon();
+}
+
+// A session's code may stop the process that does the work for calls of its
+// files. What waits meanwhile counts with its bytes.
+TEST_F(HostileSession, CallsOfALargeSizeWaitOnlyInTheirShare) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  TestSession session(client());
+  TestFiles files(client(), session.id());
+  ASSERT_THAT(files.Write("a", "1"), IsOk());
+  // The default kernel may signal nobody but what it starts.
+  ASSERT_THAT(session.Run("import os, signal\n"
+                          "for pid in range(2, 300):\n"
+                          "  if pid == os.getpid(): continue\n"
+                          "  try: os.kill(pid, signal.SIGSTOP)\n"
+                          "  except OSError: pass\n",
+                          "other"),
+              OutcomeIs(v1::OUTCOME_OK));
+  const auto edit = [&](size_t bytes, absl::Duration patience) {
+    v1::EditFileRequest request;
+    request.set_session_id(session.id());
+    request.set_path("a");
+    request.set_old_text(std::string(bytes, 'x'));
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + patience));
+    v1::EditFileResponse response;
+    return client().files().EditFile(&context, request, &response).error_code();
+  };
+  // More text than a call may have, so that what is worked on ends at once.
+  constexpr size_t kLarge = 900 << 10;
+  constexpr int kCalls = 40;
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> calls;
+  for (int i = 0; i < 4; ++i) {
+    calls.emplace_back([&] { edit(1, absl::Seconds(60)); });
+  }
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        return edit(kLarge, absl::Milliseconds(300)) ==
+               StatusCode::DEADLINE_EXCEEDED;
+      },
+      absl::Seconds(10)));
+  for (int i = 0; i < kCalls; ++i) {
+    calls.emplace_back([&] {
+      if (edit(kLarge, absl::Seconds(60)) == StatusCode::RESOURCE_EXHAUSTED) {
+        ++refused;
+      }
+    });
+  }
+  for (std::thread& call : calls) call.join();
+  // Of one session, four are worked on, and 16 MiB may wait.
+  EXPECT_GT(refused, 10);
+  EXPECT_LT(refused, kCalls - 4);
   EXPECT_THAT(session.Delete(), IsOk());
   session.Forget();
   StopDaemon();
