@@ -19,8 +19,7 @@ bool Run::Detach(RunListener* listener) {
   {
     absl::MutexLock lock(&mutex_);
     const auto it =
-        std::find_if(listeners_.begin(), listeners_.end(),
-                     [&](const Attached& a) { return a.listener == listener; });
+        std::ranges::find(listeners_, listener, &Attached::listener);
     if (it == listeners_.end()) return false;
     listeners_.erase(it);
     if (!listeners_.empty()) return true;
@@ -40,49 +39,38 @@ void Run::MarkRunning() {
   running_ = true;
 }
 
-// The methods below call listeners with the lock held: Detach must not return
-// while one of them is being called. Listeners only queue, so this is short.
-void Run::OnCompiled(const JobResult& compile) {
+// Listeners are called with the lock held: Detach must not return while one of
+// them is being called. Listeners only queue, so this is short.
+template <typename Call>
+void Run::TellFirst(const Call& call) {
   absl::MutexLock lock(&mutex_);
   for (const Attached& a : listeners_) {
-    if (a.arrival == Arrival::kFirst) a.listener->OnCompiled(compile);
+    if (a.arrival == Arrival::kFirst) call(*a.listener);
   }
+}
+
+void Run::OnCompiled(const JobResult& compile) {
+  TellFirst([&](RunListener& told) { told.OnCompiled(compile); });
 }
 
 void Run::OnLibraryProgress(std::string_view line) {
-  absl::MutexLock lock(&mutex_);
-  for (const Attached& a : listeners_) {
-    if (a.arrival == Arrival::kFirst) a.listener->OnLibraryProgress(line);
-  }
+  TellFirst([&](RunListener& told) { told.OnLibraryProgress(line); });
 }
 
 void Run::OnStarted(const Job& job) {
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const Attached& a : listeners_) {
-      if (a.arrival == Arrival::kFirst) a.listener->OnStarted(job);
-    }
-  }
-  if (auto* listener = std::exchange(start_listener_, nullptr)) {
-    listener->OnStarted(job);
-  }
+  TellFirst([&](RunListener& told) { told.OnStarted(job); });
+  if (const auto then = std::exchange(once_started_, nullptr)) then();
 }
 
 void Run::OnOutput(Stream stream, std::string_view data, uint64_t offset,
                    absl::Duration since_start) {
-  absl::MutexLock lock(&mutex_);
-  for (const Attached& a : listeners_) {
-    if (a.arrival == Arrival::kFirst) {
-      a.listener->OnOutput(stream, data, offset, since_start);
-    }
-  }
+  TellFirst([&](RunListener& told) {
+    told.OnOutput(stream, data, offset, since_start);
+  });
 }
 
 void Run::OnRich(const RichOutput& output, absl::Duration since_start) {
-  absl::MutexLock lock(&mutex_);
-  for (const Attached& a : listeners_) {
-    if (a.arrival == Arrival::kFirst) a.listener->OnRich(output, since_start);
-  }
+  TellFirst([&](RunListener& told) { told.OnRich(output, since_start); });
 }
 
 void Run::OnEnd(const RunEnd& end) {

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_RUN_RUN_H_
 #define SANDGLASS_SERVER_RUN_RUN_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -91,10 +92,12 @@ class Run : public RunListener, public QueuedRun, public Turn {
   // The beginning of the run's line in the audit log; empty while it isn't
   // made.
   std::string& mutable_audit_members() { return audit_members_; }
-  // Who hears that the program has started, at most once, after the calls that
-  // wait for the run; outlives the run's phases. Set before these begin. Work
-  // that is done then delays no answer: the program runs meanwhile.
-  void SetStartListener(RunListener* listener) { start_listener_ = listener; }
+  // Called when the program has started, at most once, after the calls that
+  // wait for the run were told. Set before the run's phases begin. Work that is
+  // done then delays no answer: the program runs meanwhile.
+  void OnceStarted(std::function<void()> then) {
+    once_started_ = std::move(then);
+  }
   CancelToken& cancel() { return cancel_; }
   void Cancel(policy::KillReason reason) override { cancel_.Cancel(reason); }
 
@@ -138,11 +141,15 @@ class Run : public RunListener, public QueuedRun, public Turn {
     Arrival arrival;
   };
 
+  // Calls `call` with each listener that hears of the run from its beginning.
+  template <typename Call>
+  void TellFirst(const Call& call) ABSL_LOCKS_EXCLUDED(mutex_);
+
   const RunOrigin origin_;
   Job job_;
   RunInputs inputs_;
   std::string audit_members_;
-  RunListener* start_listener_ = nullptr;  // null: nobody
+  std::function<void()> once_started_;  // may be empty
   CancelToken cancel_;
 
   mutable absl::Mutex mutex_;

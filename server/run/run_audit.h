@@ -37,20 +37,6 @@ class RunAudit final : public ApprovalRecorder {
   AuditTrail& trail_;
 };
 
-// Begins one run's line when its program has started, in the time that the
-// program needs anyway.
-class RunAuditStart final : public RunListener {
- public:
-  // Both outlive this object.
-  RunAuditStart(const RunAudit& audit, Run& run) : audit_(audit), run_(run) {}
-
-  void OnStarted(const Job&) override { audit_.Begin(run_); }
-
- private:
-  const RunAudit& audit_;
-  Run& run_;
-};
-
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_RUN_RUN_AUDIT_H_

@@ -126,9 +126,9 @@ void RunDispatcher::OverdueLoop() {
 void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   const absl::Duration queued = Since(run.origin().accepted);
   if (run.cancel().reason().has_value()) return EndCancelled(run);
-  std::optional<RunAuditStart> audit_start;
   if (options_.audit != nullptr) {
-    run.SetStartListener(&audit_start.emplace(*options_.audit, run));
+    // In the time that the program needs anyway.
+    run.OnceStarted([&] { options_.audit->Begin(run); });
     // To hash them then would keep a run's output and deadlines waiting.
     if (run.origin().request_bytes > kManyBytes) options_.audit->Begin(run);
   }
