@@ -43,9 +43,8 @@ bool NamesASecret(const std::string& name) {
   if (upper == "PWD") return false;  // the working directory
   const std::vector<absl::string_view> words =
       absl::StrSplit(upper, absl::ByAnyChar("_-."));
-  return std::any_of(words.begin(), words.end(), [](absl::string_view word) {
-    return std::find(std::begin(kSecretWords), std::end(kSecretWords), word) !=
-           std::end(kSecretWords);
+  return std::ranges::any_of(words, [](absl::string_view word) {
+    return std::ranges::count(kSecretWords, word) > 0;
   });
 }
 
@@ -101,12 +100,8 @@ void ShowInputs(Run& run, v1::Approval& shown) {
   AddText(job.stdin_data, room, input);
 }
 
-uint64_t ProgramBytes(const v1::Approval& approval) {
-  return approval.code().size();
-}
-
 uint64_t TextBytes(const v1::Approval& approval) {
-  uint64_t bytes = ProgramBytes(approval) + approval.stdin().text().size();
+  uint64_t bytes = approval.code().size() + approval.stdin().text().size();
   for (const v1::ApprovalInput& file : approval.files()) {
     bytes += file.text().size();
   }

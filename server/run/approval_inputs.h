@@ -18,8 +18,7 @@ inline constexpr uint64_t kMaxInputText = uint64_t{2} << 20;
 // its inputs.
 void ShowInputs(Run& run, v1::Approval& shown);
 
-// Bytes of the program's text, and of all texts together.
-uint64_t ProgramBytes(const v1::Approval& approval);
+// Bytes of all its texts together, the program's among them.
 uint64_t TextBytes(const v1::Approval& approval);
 
 // Remove texts that nobody has to read any more; names, sizes and checksums

@@ -25,13 +25,17 @@ constexpr size_t kMaxComment = 1024;
 // those of sessions that are gone do no harm.
 constexpr size_t kMaxSessions = 10000;
 
-std::string NewApprovalId() { return RandomId("appr-", 8); }
-
 // Texts are left out, so that a list has room for many approvals.
 v1::Approval WithoutText(const v1::Approval& approval) {
   v1::Approval shorter = approval;
   ForgetTexts(shorter);
   return shorter;
+}
+
+// Whether it can still be answered, or used.
+bool IsOpen(const v1::Approval& approval) {
+  return approval.state() == v1::APPROVAL_STATE_PENDING ||
+         approval.state() == v1::APPROVAL_STATE_APPROVED;
 }
 
 std::string StateWords(v1::ApprovalState state) {
@@ -52,6 +56,13 @@ absl::Status CheckComment(const std::string& comment) {
   return InvalidRequest(
       {{"comment", absl::StrCat("has ", comment.size(),
                                 " bytes; it may have at most ", kMaxComment)}});
+}
+
+v1::Approval AnsweredBy(const Caller& caller, const std::string& comment,
+                        v1::Approval approval) {
+  approval.set_approver(caller.name);
+  approval.set_comment(comment);
+  return approval;
 }
 
 std::string WithComment(std::string message, const v1::Approval& approval) {
@@ -150,7 +161,7 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
     }
   }
   const std::string& caller = subject.caller.name;
-  const uint64_t program = ProgramBytes(subject.shown);
+  const uint64_t program = subject.shown.code().size();
   if (pending.RoomFor(caller) != Shares::Room::kYes ||
       program > options_.max_bytes ||
       bytes.RoomFor(caller, program) != Shares::Room::kYes ||
@@ -160,7 +171,7 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   Entry entry = {subject.fingerprint, subject.caller,
                  clock_() + absl::ToChronoNanoseconds(subject.expires_after),
                  subject.shown};
-  const std::string id = NewApprovalId();
+  const std::string id = RandomId("appr-", 8);
   const absl::Time now = os::WallNow();
   v1::Approval& shown = entry.shown;
   // When the files' texts don't fit, the approver is asked without them, not
@@ -186,13 +197,9 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
 }
 
 bool ApprovalTable::DropEnded(const std::string& caller) {
-  const auto ended =
-      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
-        const v1::ApprovalState state = entry.second.shown.state();
-        return entry.second.caller.name == caller &&
-               state != v1::APPROVAL_STATE_PENDING &&
-               state != v1::APPROVAL_STATE_APPROVED;
-      });
+  const auto ended = std::ranges::find_if(entries_, [&](const auto& entry) {
+    return entry.second.caller.name == caller && !IsOpen(entry.second.shown);
+  });
   if (ended == entries_.end()) return false;
   entries_.erase(ended);
   return true;
@@ -202,17 +209,13 @@ void ApprovalTable::Sweep() {
   const MonotonicTime now = clock_();
   for (auto it = entries_.begin(); it != entries_.end();) {
     Entry& entry = it->second;
-    const bool open = entry.shown.state() == v1::APPROVAL_STATE_PENDING ||
-                      entry.shown.state() == v1::APPROVAL_STATE_APPROVED;
-    if (open && now >= entry.expires) {
+    if (IsOpen(entry.shown) && now >= entry.expires) {
       entry.shown.set_state(v1::APPROVAL_STATE_EXPIRED);
       ForgetTexts(entry.shown);
     }
-    if (now >= entry.expires + absl::ToChronoNanoseconds(kRemembered)) {
-      it = entries_.erase(it);
-    } else {
-      ++it;
-    }
+    const bool gone =
+        now >= entry.expires + absl::ToChronoNanoseconds(kRemembered);
+    it = gone ? entries_.erase(it) : std::next(it);
   }
 }
 
@@ -227,10 +230,9 @@ absl::StatusOr<ApprovalTable::Entry*> ApprovalTable::Find(
   return &it->second;
 }
 
-absl::Status ApprovalTable::CheckLocked(const std::string& approval_id,
-                                        const Caller& caller,
-                                        const std::string& fingerprint,
-                                        Entry*& entry) {
+absl::StatusOr<ApprovalTable::Entry*> ApprovalTable::FindUsable(
+    const std::string& approval_id, const Caller& caller,
+    const std::string& fingerprint) {
   Sweep();
   const auto it = entries_.find(approval_id);
   // To everybody else the approval isn't there, not even to approvers: it is
@@ -238,9 +240,8 @@ absl::Status ApprovalTable::CheckLocked(const std::string& approval_id,
   if (it == entries_.end() || !(it->second.caller == caller)) {
     return ApprovalNotFound(approval_id);
   }
-  entry = &it->second;
-  const v1::Approval& shown = entry->shown;
-  if (entry->fingerprint != fingerprint) {
+  const v1::Approval& shown = it->second.shown;
+  if (it->second.fingerprint != fingerprint) {
     return ApprovalUnusable(
         "APPROVAL_MISMATCH",
         absl::StrCat("approval ", approval_id,
@@ -249,7 +250,7 @@ absl::Status ApprovalTable::CheckLocked(const std::string& approval_id,
   }
   switch (shown.state()) {
     case v1::APPROVAL_STATE_APPROVED:
-      return absl::OkStatus();
+      return &it->second;
     case v1::APPROVAL_STATE_PENDING:
       return ApprovalUnusable(
           "APPROVAL_PENDING",
@@ -275,23 +276,17 @@ absl::Status ApprovalTable::Check(const std::string& approval_id,
                                   const Caller& caller,
                                   const std::string& fingerprint) {
   absl::MutexLock lock(&mutex_);
-  Entry* entry = nullptr;
-  return CheckLocked(approval_id, caller, fingerprint, entry);
+  return FindUsable(approval_id, caller, fingerprint).status();
 }
 
 absl::StatusOr<v1::Approval> ApprovalTable::Use(
     const std::string& approval_id, const Caller& caller,
     const std::string& fingerprint) {
   absl::MutexLock lock(&mutex_);
-  Entry* entry = nullptr;
-  if (absl::Status there = CheckLocked(approval_id, caller, fingerprint, entry);
-      !there.ok()) {
-    return there;
-  }
-  v1::Approval used = entry->shown;
-  used.set_state(v1::APPROVAL_STATE_USED);
-  ForgetTexts(used);
-  return Answer(*entry, std::move(used), "approval_used");
+  absl::StatusOr<Entry*> entry = FindUsable(approval_id, caller, fingerprint);
+  if (!entry.ok()) return entry.status();
+  return Answer(**entry, v1::APPROVAL_STATE_USED, (*entry)->shown,
+                "approval_used");
 }
 
 std::optional<ApprovedBy> ApprovalTable::ApprovedForSession(
@@ -312,8 +307,7 @@ v1::ListApprovalsResponse ApprovalTable::List(
     if (request.states().empty()) {
       return entry.shown.state() == v1::APPROVAL_STATE_PENDING;
     }
-    return std::find(request.states().begin(), request.states().end(),
-                     entry.shown.state()) != request.states().end();
+    return std::ranges::count(request.states(), entry.shown.state()) > 0;
   };
   absl::MutexLock lock(&mutex_);
   Sweep();
@@ -321,12 +315,9 @@ v1::ListApprovalsResponse ApprovalTable::List(
   for (const auto& [id, entry] : entries_) {
     if (wanted(entry)) found.push_back(&entry);
   }
-  std::sort(found.begin(), found.end(), [](const Entry* a, const Entry* b) {
-    const auto when = [](const Entry& entry) {
-      const auto& time = entry.shown.create_time();
-      return std::make_pair(time.seconds(), time.nanos());
-    };
-    return when(*a) < when(*b);
+  std::ranges::sort(found, {}, [](const Entry* entry) {
+    const auto& time = entry->shown.create_time();
+    return std::make_pair(time.seconds(), time.nanos());
   });
   v1::ListApprovalsResponse response;
   for (const Entry* entry : found) {
@@ -344,8 +335,12 @@ absl::StatusOr<v1::Approval> ApprovalTable::Get(
 }
 
 absl::StatusOr<v1::Approval> ApprovalTable::Answer(Entry& entry,
+                                                   v1::ApprovalState state,
                                                    v1::Approval answered,
                                                    const char* event) {
+  answered.set_state(state);
+  // Nobody has to read them any more.
+  if (state != v1::APPROVAL_STATE_APPROVED) ForgetTexts(answered);
   // ORDER: the answer is recorded before it has any effect.
   if (absl::Status noted = Record(event, answered); !noted.ok()) return noted;
   entry.shown = std::move(answered);
@@ -376,12 +371,9 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
     return InvalidRequest(
         {{"for_session", "is for runs in a session, which this one isn't"}});
   }
-  v1::Approval approved = entry.shown;
-  approved.set_state(v1::APPROVAL_STATE_APPROVED);
-  approved.set_approver(caller.name);
-  approved.set_comment(request.comment());
-  absl::StatusOr<v1::Approval> answer =
-      Answer(entry, std::move(approved), "approval_given");
+  absl::StatusOr<v1::Approval> answer = Answer(
+      entry, v1::APPROVAL_STATE_APPROVED,
+      AnsweredBy(caller, request.comment(), entry.shown), "approval_given");
   if (answer.ok() && request.for_session()) {
     if (session_rules_.size() >= kMaxSessions) session_rules_.clear();
     std::map<std::string, ApprovedBy>& rules =
@@ -409,17 +401,13 @@ absl::StatusOr<v1::Approval> ApprovalTable::Deny(
   if (!found.ok()) return found.status();
   Entry& entry = **found;
   // An approval that was given but not used yet can still be taken back.
-  if (entry.shown.state() != v1::APPROVAL_STATE_PENDING &&
-      entry.shown.state() != v1::APPROVAL_STATE_APPROVED) {
+  if (!IsOpen(entry.shown)) {
     return ApprovalAnswered(entry.shown.approval_id(),
                             StateWords(entry.shown.state()));
   }
-  v1::Approval denied = entry.shown;
-  denied.set_state(v1::APPROVAL_STATE_DENIED);
-  ForgetTexts(denied);
-  denied.set_approver(caller.name);
-  denied.set_comment(request.comment());
-  return Answer(entry, std::move(denied), "approval_denied");
+  return Answer(entry, v1::APPROVAL_STATE_DENIED,
+                AnsweredBy(caller, request.comment(), entry.shown),
+                "approval_denied");
 }
 
 }  // namespace sandglass::server

@@ -137,11 +137,13 @@ class ApprovalTable {
   absl::StatusOr<Entry*> Find(const Caller& caller,
                               const std::string& approval_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckLocked(const std::string& approval_id, const Caller& caller,
-                           const std::string& fingerprint, Entry*& entry)
+  // Finds an approval that the caller can use for that run; errors as Check.
+  absl::StatusOr<Entry*> FindUsable(const std::string& approval_id,
+                                    const Caller& caller,
+                                    const std::string& fingerprint)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<v1::Approval> Answer(Entry& entry, v1::Approval answered,
-                                      const char* event)
+  absl::StatusOr<v1::Approval> Answer(Entry& entry, v1::ApprovalState state,
+                                      v1::Approval answered, const char* event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Record(const char* event, const v1::Approval& approval) const;
 
