@@ -1,7 +1,5 @@
 #include "server/run/run_registry.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -9,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "server/base/digest.h"
 #include "server/base/errors.h"
 #include "server/base/strings.h"
 
@@ -22,16 +21,13 @@ constexpr uint64_t kEntryBytes = 512;  // maps, keys and the entry itself
 bool Matches(const v1::RunSummary& summary,
              const v1::ListRunsRequest& request) {
   if (!request.states().empty() &&
-      std::find(request.states().begin(), request.states().end(),
-                summary.state()) == request.states().end()) {
+      std::ranges::count(request.states(), summary.state()) == 0) {
     return false;
   }
-  return std::all_of(request.labels().begin(), request.labels().end(),
-                     [&](const auto& wanted) {
-                       const auto it = summary.labels().find(wanted.first);
-                       return it != summary.labels().end() &&
-                              it->second == wanted.second;
-                     });
+  return std::ranges::all_of(request.labels(), [&](const auto& wanted) {
+    const auto it = summary.labels().find(wanted.first);
+    return it != summary.labels().end() && it->second == wanted.second;
+  });
 }
 
 bool WorthRepeating(const Run& run, const RunEnd& end) {
@@ -61,15 +57,13 @@ RunRegistry::Claimed RunRegistry::Claim(const std::shared_ptr<Run>& run,
                                            ? entry.live->origin().fingerprint
                                            : entry.fingerprint;
       if (fingerprint != origin.fingerprint) {
-        return {Claimed::How::kEnded,
-                nullptr,
-                {RequestIdReused(origin.request_id), nullptr}};
+        return {.how = Claimed::How::kEnded,
+                .end = {.status = RequestIdReused(origin.request_id)}};
       }
       if (entry.answer != nullptr) {
-        return {Claimed::How::kEnded,
-                nullptr,
-                {absl::OkStatus(), entry.answer, /*joined=*/true,
-                 /*kept=*/true}};
+        return {
+            .how = Claimed::How::kEnded,
+            .end = {.response = entry.answer, .joined = true, .kept = true}};
       }
       if (entry.live != nullptr &&
           entry.live->Attach(listener, Run::Arrival::kJoined)) {
@@ -156,20 +150,14 @@ void RunRegistry::Evict() {
       EvictOldestOf(caller);
     }
   }
-  const auto max = [](FinishedByCaller& finished, const auto& less) {
-    return std::max_element(
-        finished.begin(), finished.end(),
-        [&](const auto& a, const auto& b) { return less(a.second, b.second); });
-  };
   while (finished_count_ > options_.max_runs) {
-    EvictOldestOf(max(finished_, [](const Finished& a, const Finished& b) {
-      return a.numbers.size() < b.numbers.size();
+    EvictOldestOf(std::ranges::max_element(finished_, {}, [](const auto& of) {
+      return of.second.numbers.size();
     }));
   }
   while (finished_bytes_ > options_.max_bytes) {
-    EvictOldestOf(max(finished_, [](const Finished& a, const Finished& b) {
-      return a.bytes < b.bytes;
-    }));
+    EvictOldestOf(std::ranges::max_element(
+        finished_, {}, [](const auto& of) { return of.second.bytes; }));
   }
 }
 
@@ -275,14 +263,7 @@ std::string InOneOrder(const v1::RunCodeRequest& request) {
 }
 
 std::string Fingerprint(const v1::RunCodeRequest& request) {
-  const std::string bytes = InOneOrder(request);
-  std::string digest(EVP_MAX_MD_SIZE, '\0');
-  unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(),
-             reinterpret_cast<unsigned char*>(digest.data()), &size,
-             EVP_sha256(), nullptr);
-  digest.resize(size);
-  return digest;
+  return Sha256(InOneOrder(request));
 }
 
 }  // namespace sandglass::server

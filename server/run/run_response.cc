@@ -44,6 +44,17 @@ void FillFiles(std::vector<FileResult>&& files, v1::RunCodeResponse& proto) {
   }
 }
 
+// `proto` is the answer to a run, or one phase of it.
+template <typename Proto>
+void FillEnd(const policy::Verdict& verdict, Proto& proto) {
+  proto.set_outcome(static_cast<v1::Outcome>(verdict.outcome));
+  if (verdict.exit_code.has_value()) proto.set_exit_code(*verdict.exit_code);
+  if (verdict.signal.has_value()) {
+    proto.mutable_signal()->set_number(*verdict.signal);
+    proto.mutable_signal()->set_name(policy::SignalName(*verdict.signal));
+  }
+}
+
 enum class Ran { kYes, kNot };
 
 void FillEvidence(const policy::Verdict& verdict, const policy::RunFacts& facts,
@@ -144,10 +155,8 @@ void FillCell(const Run& run, const CellResult& cell,
 // Removes the largest result; returns false when there is none.
 bool DropLargestResult(v1::RunCodeResponse& response) {
   auto& results = *response.mutable_results();
-  const auto largest = std::max_element(
-      results.begin(), results.end(), [](const auto& a, const auto& b) {
-        return a.ByteSizeLong() < b.ByteSizeLong();
-      });
+  const auto largest =
+      std::ranges::max_element(results, {}, &v1::RichResult::ByteSizeLong);
   if (largest == results.end()) return false;
   response.set_results_dropped(response.results_dropped() + 1);
   response.set_results_dropped_bytes(response.results_dropped_bytes() +
@@ -254,12 +263,7 @@ void AddFindings(const Inspected& inspected,
 v1::PhaseResult MakePhaseResult(const JobResult& compile) {
   v1::PhaseResult phase;
   const policy::Verdict& verdict = compile.verdict;
-  phase.set_outcome(static_cast<v1::Outcome>(verdict.outcome));
-  if (verdict.exit_code.has_value()) phase.set_exit_code(*verdict.exit_code);
-  if (verdict.signal.has_value()) {
-    phase.mutable_signal()->set_number(*verdict.signal);
-    phase.mutable_signal()->set_name(policy::SignalName(*verdict.signal));
-  }
+  FillEnd(verdict, phase);
   FillOutput(compile.stdout_result, *phase.mutable_stdout());
   FillOutput(compile.stderr_result, *phase.mutable_stderr());
   phase.set_cached(compile.cached);
@@ -283,14 +287,7 @@ v1::RunCodeResponse MakeResponse(const Run& run, JobResult&& result,
   v1::RunCodeResponse response;
   response.set_run_id(run.id());
   response.set_trace_id(run.origin().caller.trace_id);
-  response.set_outcome(static_cast<v1::Outcome>(verdict.outcome));
-  if (verdict.exit_code.has_value()) {
-    response.set_exit_code(*verdict.exit_code);
-  }
-  if (verdict.signal.has_value()) {
-    response.mutable_signal()->set_number(*verdict.signal);
-    response.mutable_signal()->set_name(policy::SignalName(*verdict.signal));
-  }
+  FillEnd(verdict, response);
   const bool ran = !result.facts.policy_stop.has_value();
   FillEvidence(verdict, result.facts, ran ? Ran::kYes : Ran::kNot,
                *response.mutable_evidence());
@@ -349,10 +346,8 @@ v1::RunCodeResponse MakeNeverStartedResponse(const Run& run,
 void FitResponse(v1::RunCodeResponse& response, uint64_t max_bytes) {
   while (response.ByteSizeLong() > max_bytes) {
     auto& files = *response.mutable_files();
-    const auto largest = std::max_element(
-        files.begin(), files.end(), [](const auto& a, const auto& b) {
-          return a.content().size() < b.content().size();
-        });
+    const auto largest = std::ranges::max_element(
+        files, {}, [](const auto& file) { return file.content().size(); });
     if (largest == files.end() || largest->content().empty()) break;
     largest->clear_content();
     largest->set_error(v1::FILE_ERROR_TOO_LARGE);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "policy/limits/limit_fields.h"
 #include "policy/text/paths.h"
 #include "server/base/errors.h"
 #include "server/base/strings.h"
@@ -77,13 +78,6 @@ class PathSet {
   std::set<std::string> directories_;
 };
 
-// The files that the compile phase puts beside those of the request.
-std::set<std::string> ProductsOf(const policy::Language& language) {
-  if (!language.compile) return {};
-  const std::vector<std::string>& artifacts = language.compile->artifacts;
-  return {artifacts.begin(), artifacts.end()};
-}
-
 void CheckFiles(const v1::RunCodeRequest& request,
                 const policy::Language* language, Violations& violations) {
   const auto& files = request.files();
@@ -92,10 +86,13 @@ void CheckFiles(const v1::RunCodeRequest& request,
     return;
   }
   PathSet taken;
+  // The files that the compile phase puts beside those of the request.
   std::set<std::string> products;
   if (language != nullptr) {
     taken.Add(language->source_file);
-    products = ProductsOf(*language);
+    if (const auto& phase = language->compile) {
+      products.insert(phase->artifacts.begin(), phase->artifacts.end());
+    }
     for (const std::string& product : products) taken.Add(product);
   }
   size_t bytes = 0;
@@ -174,10 +171,10 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
   const policy::LimitRequest run =
       LimitWishes(request.limits(), "limits", violations);
   if (profile == nullptr) return;
-  const policy::LimitFloors none;
-  limits.run = ApplyWishes(policy, *profile, language,
-                           language == nullptr ? none : language->limits, run,
-                           "limits", violations);
+  limits.run = ApplyWishes(
+      policy, *profile, language,
+      language == nullptr ? policy::LimitFloors() : language->limits, run,
+      "limits", violations);
   if (!compiled) return;
   limits.compile =
       CompileLimits(policy, *profile, *language, request, violations);
@@ -192,12 +189,10 @@ void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
 
 // Refuses what a run with rich results can't have.
 void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
-  const auto refuse = [&](bool given, const char* field) {
-    if (given) violations.push_back({field, "is not for rich_results"});
-  };
-  refuse(request.args_size() > 0, "args");
-  refuse(request.files_size() > 0, "files");
-  refuse(request.fetch_size() > 0, "fetch");
+  constexpr char kWhy[] = "is not for rich_results";
+  if (request.args_size() > 0) violations.push_back({"args", kWhy});
+  if (request.files_size() > 0) violations.push_back({"files", kWhy});
+  if (request.fetch_size() > 0) violations.push_back({"fetch", kWhy});
 }
 
 // Refuses what only a run outside a session can have, or only a program.
@@ -232,24 +227,20 @@ void CheckLeftOut(const v1::RunCodeRequest& request,
 policy::Limits CellLimits(const PolicySet& policy, const SessionSpec& spec,
                           const v1::RunCodeRequest& request,
                           Violations& violations) {
-  policy::LimitRequest wishes =
+  const policy::LimitRequest named =
       LimitWishes(request.limits(), "limits", violations);
-  const auto refuse = [&](auto& wish, const char* field) {
-    if (wish.has_value()) {
-      violations.push_back({absl::StrCat("limits.", field),
-                            "is the whole session's; it was set by "
-                            "CreateSession"});
+  const policy::LimitRequest wishes = {
+      .wall_time = named.wall_time,
+      .cpu_time = named.cpu_time,
+      .output_bytes = named.output_bytes,
+      .output_total_bytes = named.output_total_bytes};
+  for (const policy::LimitField& field : policy::kLimitFields) {
+    if (field.wish(named) && !field.wish(wishes)) {
+      violations.push_back(
+          {absl::StrCat("limits.", AbslView(policy::LimitName(field.kind))),
+           "is the whole session's; it was set by CreateSession"});
     }
-    wish.reset();
-  };
-  refuse(wishes.memory_bytes, "memory_bytes");
-  refuse(wishes.max_processes, "max_processes");
-  refuse(wishes.cpu_millis, "cpu_millis");
-  refuse(wishes.tmp_bytes, "tmp_bytes");
-  refuse(wishes.workspace_bytes, "workspace_bytes");
-  refuse(wishes.max_files, "max_files");
-  refuse(wishes.open_files, "open_files");
-  refuse(wishes.file_size_bytes, "file_size_bytes");
+  }
   policy::Profile session = *spec.profile;
   session.limits = session.maximum = spec.limits;
   return ApplyWishes(policy, session, spec.language, {}, wishes, "limits",
