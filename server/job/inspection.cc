@@ -13,13 +13,6 @@
 namespace sandglass::server {
 namespace {
 
-bool EndsWithOneOf(const std::string& path,
-                   const std::vector<std::string>& endings) {
-  return std::any_of(
-      endings.begin(), endings.end(),
-      [&](const std::string& ending) { return absl::EndsWith(path, ending); });
-}
-
 // The facts that an analyser gave, and those of the files that no analyser
 // reads.
 absl::StatusOr<std::vector<policy::Fact>> FactsOf(
@@ -45,8 +38,7 @@ std::string Why(const policy::Finding& finding) {
 const policy::Finding* FirstOf(const policy::Findings& findings,
                                policy::Severity severity) {
   const auto found =
-      std::find_if(findings.list.begin(), findings.list.end(),
-                   [&](const auto& f) { return f.severity == severity; });
+      std::ranges::find(findings.list, severity, &policy::Finding::severity);
   return found == findings.list.end() ? nullptr : &*found;
 }
 
@@ -74,13 +66,19 @@ void AskForApproval(const Inspection& inspection, Inspected& inspected) {
 
 }  // namespace
 
+bool EndsWithOneOf(const std::string& path,
+                   const std::vector<std::string>& endings) {
+  return std::ranges::any_of(endings, [&](const std::string& ending) {
+    return absl::EndsWith(path, ending);
+  });
+}
+
 std::shared_ptr<Inspection> MakeInspection(const policy::SharedProfile& profile,
                                            const policy::Language& language,
                                            const Job& job) {
-  if (std::none_of(profile->rules.begin(), profile->rules.end(),
-                   [&](const policy::Rule& rule) {
-                     return rule.AppliesTo(language.id);
-                   })) {
+  if (std::ranges::none_of(profile->rules, [&](const policy::Rule& rule) {
+        return rule.AppliesTo(language.id);
+      })) {
     return nullptr;
   }
   auto inspection = std::make_shared<Inspection>();
@@ -125,9 +123,7 @@ std::vector<std::string_view> SourcesOf(const Job& job) {
   std::vector<std::string_view> sources = {job.code};
   for (size_t i = 1; i < job.inspection->sources.size(); ++i) {
     const std::string& name = job.inspection->sources[i];
-    const auto file =
-        std::find_if(job.files.begin(), job.files.end(),
-                     [&](const Job::File& f) { return f.path == name; });
+    const auto file = std::ranges::find(job.files, name, &Job::File::path);
     sources.push_back(file == job.files.end() ? std::string_view()
                                               : file->bytes());
   }
@@ -138,12 +134,8 @@ Inspected Inspect(const Job& job, const absl::StatusOr<std::string>& said) {
   const Inspection& inspection = *job.inspection;
   const std::vector<policy::Rule>& rules = inspection.profile->rules;
   const std::string& language = inspection.language->id;
-  absl::StatusOr<std::vector<policy::Fact>> facts;
-  if (NeedsAnalyser(job)) {
-    facts = FactsOf(inspection, said);
-  } else {
-    facts = std::vector<policy::Fact>();
-  }
+  absl::StatusOr<std::vector<policy::Fact>> facts = std::vector<policy::Fact>();
+  if (NeedsAnalyser(job)) facts = FactsOf(inspection, said);
   Inspected inspected;
   inspected.sources = inspection.sources;
   inspected.findings =

@@ -67,6 +67,9 @@ struct Inspected {
   std::optional<ApprovedBy> approved;
 };
 
+bool EndsWithOneOf(const std::string& path,
+                   const std::vector<std::string>& endings);
+
 // Null when the profile has no rule for the language.
 std::shared_ptr<Inspection> MakeInspection(const policy::SharedProfile& profile,
                                            const policy::Language& language,

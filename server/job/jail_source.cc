@@ -8,6 +8,7 @@
 #include "sandbox/jail/job_frame.h"
 #include "sandbox/yard/spawner_event.h"
 #include "server/job/inspection.h"
+#include "server/job/job_builder.h"
 
 namespace sandglass::server {
 namespace {
@@ -24,27 +25,17 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   // Only an idle jail is used here, because starting an interpreter and waiting
   // until it is ready takes longer than starting the program itself.
   if (!job_.prestart.empty()) {
-    if (std::unique_ptr<Jail> jail = AcquireIdle(KeyOf(job_.prestart))) {
-      return jail;
-    }
+    const JailKey key = KeyOf(job_.prestart);
+    if (std::unique_ptr<Jail> jail = AcquireIdle(key)) return jail;
     // A trial, however, is meant to test exactly that.
     if (job_.is_trial) {
-      const JailKey key = KeyOf(job_.prestart);
-      absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
-      if (jail.ok()) {
-        kind_ = key.kind;
-        return jail;
-      }
+      if (auto jail = pool_.Fill(key); jail.ok()) return jail;
     }
   }
   if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
     const JailKey key = KeyOf(job_.zygote);
     if (std::unique_ptr<Jail> jail = AcquireIdle(key)) return jail;
-    absl::StatusOr<std::unique_ptr<Jail>> jail = pool_.Fill(key);
-    if (jail.ok()) {
-      kind_ = key.kind;
-      return jail;
-    }
+    if (auto jail = pool_.Fill(key); jail.ok()) return jail;
     zygote_tries_ = kZygoteTries;
   }
   const JailKey key = KeyOf(sandbox::kExecKind);
@@ -56,7 +47,6 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
                           sandbox::FillFor::kRun, key.layer.id);
   if (jail.ok()) (*jail)->Hold(key.layer.pin);
   warm_ = jail.ok() && (*jail)->made_ahead();
-  kind_ = key.kind;
   return jail;
 }
 
@@ -87,14 +77,10 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
   program.argv = jail.has_runner()   ? job.runner_argv
                  : jail.prestarted() ? job.prestart_argv
                                      : job.argv;
-  for (const auto& [name, value] : job.env) {
-    program.env.push_back(absl::StrCat(name, "=", value));
-  }
+  program.env = AsWords(job.env);
   const bool looks = jail.has_runner() && LooksInRunner(job);
   const auto look_at = [&](const std::string& path) {
-    if (!looks) return false;
-    const std::vector<std::string>& sources = job.inspection->sources;
-    return std::find(sources.begin(), sources.end(), path) != sources.end();
+    return looks && std::ranges::count(job.inspection->sources, path) > 0;
   };
   if (!job.source_file.empty()) {
     program.files.push_back(
@@ -118,14 +104,12 @@ std::string WaitingFrame(const Job& job, const Jail& jail, EndMarker& note) {
   note = EndMarker();
   if (!jail.prestarted()) return "";
   std::optional<std::string> secret;
-  if (job.prestart_tells_end) {
-    secret.emplace();
-    // The note of the end isn't used when files are collected: they may be
-    // collected only when nobody can write to them any more.
-    if (job.fetch.empty()) {
-      secret = sandbox::MakeEndSecret();
-      note = EndMarker(sandbox::EndWord(*secret));
-    }
+  if (job.prestart_tells_end) secret.emplace();
+  // The note of the end isn't used when files are collected: they may be
+  // collected only when nobody can write to them any more.
+  if (job.prestart_tells_end && job.fetch.empty()) {
+    secret = sandbox::MakeEndSecret();
+    note = EndMarker(sandbox::EndWord(*secret));
   }
   return sandbox::JobFrame(ToProgram(job, jail), secret);
 }

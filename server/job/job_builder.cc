@@ -33,10 +33,7 @@ std::vector<std::string> SourcesOf(const policy::Language& language,
                                    const v1::RunCodeRequest& request) {
   std::vector<std::string> sources = {language.source_file};
   for (const v1::InputFile& file : request.files()) {
-    if (std::any_of(language.extensions.begin(), language.extensions.end(),
-                    [&](const std::string& extension) {
-                      return absl::EndsWith(file.path(), extension);
-                    })) {
+    if (EndsWithOneOf(file.path(), language.extensions)) {
       // With this prefix no file name can be mistaken for an option.
       sources.push_back(absl::StrCat("./", file.path()));
     }
@@ -107,8 +104,7 @@ std::optional<CompileCaching> MakeCaching(const policy::Language& language,
 }
 
 bool Names(const StringPairs& env, const std::string& wanted) {
-  return std::any_of(env.begin(), env.end(),
-                     [&](const auto& pair) { return pair.first == wanted; });
+  return std::ranges::count(env, wanted, &StringPairs::value_type::first) > 0;
 }
 
 // Variables that take effect when an interpreter starts have none in one that
@@ -116,10 +112,9 @@ bool Names(const StringPairs& env, const std::string& wanted) {
 bool NeedsFreshInterpreter(const policy::Language& language,
                            const policy::Profile& profile,
                            const StringPairs& wished) {
-  return std::any_of(language.start_env.begin(), language.start_env.end(),
-                     [&](const std::string& name) {
-                       return Names(wished, name) || Names(profile.env, name);
-                     });
+  return std::ranges::any_of(language.start_env, [&](const std::string& name) {
+    return Names(wished, name) || Names(profile.env, name);
+  });
 }
 
 // Absent when the profile lets the run have no libraries.
@@ -132,18 +127,45 @@ std::optional<policy::Ecosystem> WhatItCanWant(const policy::Language& language,
              : std::nullopt;
 }
 
+// Without what the request and the network make of them.
+policy::PlaceholderValues ValuesOf(const policy::Language& language,
+                                   const policy::Limits& limits) {
+  return {.source = language.source_file,
+          .prepared = language.prepared_dir,
+          .limits = limits,
+          .heap_percent = language.heap_percent};
+}
+
+// Precondition: the session has a language.
 policy::PlaceholderValues SessionValues(const SessionSpec& spec) {
-  policy::PlaceholderValues values;
-  values.limits = spec.limits;
+  policy::PlaceholderValues values = ValuesOf(*spec.language, spec.limits);
   values.jvm_network = JvmNetwork(*spec.profile);
-  if (spec.language == nullptr) return values;
-  values.source = spec.language->source_file;
-  values.prepared = spec.language->prepared_dir;
-  values.heap_percent = spec.language->heap_percent;
   return values;
 }
 
+// A job with what all programs in the language under the profile have in
+// common.
+Job MakeUserJob(const policy::Language& language,
+                const policy::Profile& profile, const policy::Limits& limits) {
+  Job job;
+  job.template_name = profile.run_template();
+  job.redactor = profile.redactor;
+  job.has_network = profile.network != nullptr;
+  job.limits = limits;
+  job.out_of_memory = language.out_of_memory;
+  job.can_want = WhatItCanWant(language, profile);
+  return job;
+}
+
 }  // namespace
+
+policy::Command AsWords(const StringPairs& env) {
+  policy::Command words;
+  for (const auto& [name, value] : env) {
+    words.push_back(absl::StrCat(name, "=", value));
+  }
+  return words;
+}
 
 policy::StringPairs BaseEnvironment() {
   return {{"PATH",
@@ -158,9 +180,8 @@ policy::StringPairs BaseEnvironment() {
 
 void Overlay(const policy::StringPairs& layer, policy::StringPairs& env) {
   for (const auto& added : layer) {
-    const auto it = std::find_if(env.begin(), env.end(), [&](const auto& have) {
-      return have.first == added.first;
-    });
+    const auto it =
+        std::ranges::find(env, added.first, &StringPairs::value_type::first);
     if (it == env.end()) {
       env.push_back(added);
     } else {
@@ -186,27 +207,17 @@ Job MakeJob(const policy::Language& language,
             v1::RunCodeRequest&& request,
             std::optional<LibraryRequest> libraries) {
   const policy::Profile& profile = *shared;
-  policy::PlaceholderValues values;
-  values.source = language.source_file;
+  policy::PlaceholderValues values = ValuesOf(language, limits.run);
   values.sources = SourcesOf(language, request);
-  values.prepared = language.prepared_dir;
-  values.limits = limits.run;
-  values.heap_percent = language.heap_percent;
   values.jvm_network = JvmNetwork(profile);
 
-  Job job;
-  job.template_name = profile.run_template();
-  job.redactor = profile.redactor;
-  job.has_network = profile.network != nullptr;
+  Job job = MakeUserJob(language, profile, limits.run);
   job.source_file = language.source_file;
-  job.limits = limits.run;
-  job.out_of_memory = language.out_of_memory;
   job.env = BaseEnvironment();
   Overlay(NetworkEnvironment(profile), job.env);
   Overlay(Expanded(language.env, values), job.env);
   const bool with_libraries = libraries.has_value();
   job.libraries = std::move(libraries);
-  job.can_want = WhatItCanWant(language, profile);
   if (with_libraries) Overlay(language.libraries->run_env, job.env);
   Overlay(profile.env, job.env);
   // A protobuf map has no order of its own, so the variables are sorted.
@@ -214,7 +225,10 @@ Job MakeJob(const policy::Language& language,
   std::sort(wished.begin(), wished.end());
   Overlay(wished, job.env);
   job.argv = policy::ExpandCommand(language.run, values);
-  job.argv.insert(job.argv.end(), request.args().begin(), request.args().end());
+  const auto add_arguments = [&](policy::Command& words) {
+    words.insert(words.end(), request.args().begin(), request.args().end());
+  };
+  add_arguments(job.argv);
   // The version of a module that a zygote kind has already imported might
   // differ from the one in the requested libraries.
   const policy::ZygoteKind* kind =
@@ -225,8 +239,7 @@ Job MakeJob(const policy::Language& language,
   if (kind != nullptr && !fresh) {
     job.zygote = policy::ZygoteName(language, *kind);
     job.runner_argv = {language.source_file};
-    job.runner_argv.insert(job.runner_argv.end(), request.args().begin(),
-                           request.args().end());
+    add_arguments(job.runner_argv);
   }
   if (language.prestart && !fresh &&
       !(language.prestart->fixed_env && !request.env().empty())) {
@@ -234,18 +247,15 @@ Job MakeJob(const policy::Language& language,
     job.prestart_tells_end = language.prestart->tells_end;
     job.prestart_argv =
         policy::ExpandCommand(language.prestart->arguments, values);
-    job.prestart_argv.insert(job.prestart_argv.end(), request.args().begin(),
-                             request.args().end());
+    add_arguments(job.prestart_argv);
   }
   if (request.rich_results()) {
     job.rich = true;
-    SessionSpec spec;
-    spec.language = &language;
-    spec.profile = shared;
-    spec.limits = limits.run;
-    spec.env = wished;
-    spec.libraries = job.libraries;
-    job.target = OwnKernel{std::move(spec)};
+    job.target = OwnKernel{{.language = &language,
+                            .profile = shared,
+                            .limits = limits.run,
+                            .env = wished,
+                            .libraries = job.libraries}};
   }
   job.fetch.assign(request.fetch().begin(), request.fetch().end());
   job.code = std::move(*request.mutable_code());
@@ -276,13 +286,7 @@ Job MakeJob(const policy::Language& language,
 
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
                 SessionPlace place, v1::RunCodeRequest&& request) {
-  Job job;
-  job.template_name = spec.profile->run_template();
-  job.redactor = spec.profile->redactor;
-  job.has_network = spec.profile->network != nullptr;
-  job.limits = limits;
-  job.out_of_memory = spec.language->out_of_memory;
-  job.can_want = WhatItCanWant(*spec.language, *spec.profile);
+  Job job = MakeUserJob(*spec.language, *spec.profile, limits);
   job.code = std::move(*request.mutable_code());
   job.stdin_data = std::move(*request.mutable_stdin());
   job.target = SessionCell{std::move(place)};
@@ -346,9 +350,7 @@ sandbox::ZygoteOptions MakeZygote(const policy::Language& language,
   if (language.zygote->inject) {
     env.emplace_back("LD_PRELOAD", sandbox::kZygoteLibrary);
   }
-  for (const auto& [name, value] : env) {
-    zygote.env.push_back(absl::StrCat(name, "=", value));
-  }
+  zygote.env = AsWords(env);
   zygote.script = language.zygote->script;
   return zygote;
 }
@@ -381,11 +383,7 @@ sandbox::ProgramSpec MakePrestart(const policy::Language& language,
       phase == policy::Phase::kRun       ? *language.prestart
       : phase == policy::Phase::kCompile ? *language.compile->prestart
                                          : *language.analyser->prestart;
-  policy::PlaceholderValues values;
-  values.source = language.source_file;
-  values.prepared = language.prepared_dir;
-  values.limits = limits;
-  values.heap_percent = language.heap_percent;
+  policy::PlaceholderValues values = ValuesOf(language, limits);
   // The environment, as every run would set it.
   StringPairs env = BaseEnvironment();
   if (phase == policy::Phase::kRun) {
@@ -399,9 +397,7 @@ sandbox::ProgramSpec MakePrestart(const policy::Language& language,
   if (phase == policy::Phase::kRun) Overlay(profile.env, env);
   sandbox::ProgramSpec program;
   program.argv = policy::ExpandCommand(recipe.command, values);
-  for (const auto& [name, value] : env) {
-    program.env.push_back(absl::StrCat(name, "=", value));
-  }
+  program.env = AsWords(env);
   return program;
 }
 
@@ -415,10 +411,7 @@ Job MakeToolJob(const policy::Language& language,
   job.template_name = profile.jail_template;
   job.limits = profile.limits;
   policy::RaiseTo(floors, job.limits);
-  policy::PlaceholderValues values;
-  values.prepared = language.prepared_dir;
-  values.limits = job.limits;
-  values.heap_percent = language.heap_percent;
+  const policy::PlaceholderValues values = ValuesOf(language, job.limits);
   job.argv = policy::ExpandCommand(command, values);
   job.env = BaseEnvironment();
   Overlay(Expanded(env, values), job.env);
@@ -446,11 +439,7 @@ Job MakeLookJob(const Job& job) {
   look.limits.wall_time = std::min(look.limits.wall_time, kLongestLook);
   look.limits.cpu_time = std::min(look.limits.cpu_time, kLongestLook);
   look.limits.output_bytes = look.limits.output_total_bytes = kMaxLookOutput;
-  policy::PlaceholderValues values;
-  values.source = language.source_file;
-  values.prepared = language.prepared_dir;
-  values.limits = look.limits;
-  values.heap_percent = language.heap_percent;
+  policy::PlaceholderValues values = ValuesOf(language, look.limits);
   for (const std::string& source : inspection.sources) {
     // With this prefix no file name can be mistaken for an option.
     values.sources.push_back(

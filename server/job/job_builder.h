@@ -40,6 +40,8 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
 policy::StringPairs SessionEnvironment(const SessionSpec& spec);
 // The variables that every program has.
 policy::StringPairs BaseEnvironment();
+// The variables as execve(2) takes them: "NAME=value".
+policy::Command AsWords(const policy::StringPairs& env);
 // Adds the variables of `layer` to `env`, replacing the values of names that
 // are there already; a name keeps its place.
 void Overlay(const policy::StringPairs& layer, policy::StringPairs& env);

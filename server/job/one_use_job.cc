@@ -341,23 +341,13 @@ class JobRun {
 
   // Makes the result of a run whose program was not allowed to start.
   JobResult FinishUnstarted() {
-    result_.limits = job_.limits;
-    result_.start_time = os::WallNow();
-    result_.timings.warm = source_.warm();
-    result_.timings.kind = source_.kind();
-    result_.timings.acquire = Between(began_, WasReady() ? ready_ : Now());
-    look_.Fill(result_);
-    result_.jail = std::move(jail_);
-    return std::move(result_);
+    start_time_ = os::WallNow();
+    if (!WasReady()) ready_ = Now();
+    return Result();
   }
 
   JobResult Finish() {
-    result_.limits = job_.limits;
-    result_.start_time = start_time_;
     Timings& timings = result_.timings;
-    timings.warm = source_.warm();
-    timings.kind = source_.kind();
-    timings.acquire = Between(began_, ready_);
     // Readiness is noted when we hear of it; init tells when the start was.
     timings.stage_in = std::max(Between(ready_, start_), absl::ZeroDuration());
     timings.run = Between(start_, end_);
@@ -368,6 +358,16 @@ class JobRun {
           {std::string(sandbox::SetupStepName(static_cast<int>(step.step))),
            step.duration});
     }
+    return Result();
+  }
+
+  // What a result says whether or not the program started.
+  JobResult Result() {
+    result_.limits = job_.limits;
+    result_.start_time = start_time_;
+    result_.timings.warm = source_.warm();
+    result_.timings.kind = source_.kind();
+    result_.timings.acquire = Between(began_, ready_);
     look_.Fill(result_);
     result_.jail = std::move(jail_);
     return std::move(result_);

@@ -38,37 +38,27 @@ class RunListener {
  public:
   virtual ~RunListener() = default;
   // A line printed by the tool that installs the job's libraries.
-  virtual void OnLibraryProgress(std::string_view line) { (void)line; }
+  virtual void OnLibraryProgress(std::string_view /*line*/) {}
   // The compile phase is over, successfully or not. Only for jobs that have
   // one.
-  virtual void OnCompiled(const JobResult& compile) { (void)compile; }
+  virtual void OnCompiled(const JobResult& /*compile*/) {}
   // The user's code starts now; `job` is what runs.
-  virtual void OnStarted(const Job& job) { (void)job; }
+  virtual void OnStarted(const Job& /*job*/) {}
   // A piece of output; `offset` is its place in its stream. Called for all
   // output, including what the answer leaves out, up to output_total_bytes.
-  virtual void OnOutput(Stream stream, std::string_view data, uint64_t offset,
-                        absl::Duration since_start) {
-    (void)stream;
-    (void)data;
-    (void)offset;
-    (void)since_start;
-  }
+  virtual void OnOutput(Stream /*stream*/, std::string_view /*data*/,
+                        uint64_t /*offset*/, absl::Duration /*since_start*/) {}
   // Something is displayed.
-  virtual void OnRich(const RichOutput& output, absl::Duration since_start) {
-    (void)output;
-    (void)since_start;
-  }
+  virtual void OnRich(const RichOutput& /*output*/,
+                      absl::Duration /*since_start*/) {}
   // A file that was asked for. Returns true when the listener has taken it
   // over; it is then not in the result, and no bound applies to it.
-  virtual bool OnFile(const sandbox::FileEvent& file) {
-    (void)file;
-    return false;
-  }
+  virtual bool OnFile(const sandbox::FileEvent& /*file*/) { return false; }
   // The run that was accepted for a call has its answer. Called once, as the
   // last method, and as the only one of a listener that joined late; the
   // listener may be gone when it returns. A job that no call waits for has no
   // such end.
-  virtual void OnEnd(const RunEnd& end) { (void)end; }
+  virtual void OnEnd(const RunEnd& /*end*/) {}
 };
 
 }  // namespace sandglass::server

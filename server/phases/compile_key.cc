@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "policy/limits/limit_fields.h"
 #include "server/base/digest.h"
 #include "server/base/version.h"
+#include "server/job/inspection.h"
 
 namespace sandglass::server {
 namespace {
@@ -23,15 +23,8 @@ bool Contains(const std::string& text, const std::string& word) {
 }
 
 bool HasAny(const std::string& text, const std::vector<std::string>& words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](const auto& word) { return Contains(text, word); });
-}
-
-bool EndsWithAny(const std::string& name,
-                 const std::vector<std::string>& endings) {
-  return std::any_of(endings.begin(), endings.end(), [&](const auto& ending) {
-    return absl::EndsWith(name, ending);
-  });
+  return std::ranges::any_of(
+      words, [&](const auto& word) { return Contains(text, word); });
 }
 
 // A deadline lowers the wall time to what is left, which is hardly ever the
@@ -47,11 +40,10 @@ bool MayKeepCompile(const Job& job) {
   if (!job.compile || !job.compile->caching) return false;
   const policy::CompileCacheRules& rules = job.compile->caching->rules;
   if (HasAny(job.code, rules.not_with_text)) return false;
-  return std::none_of(job.files.begin(), job.files.end(),
-                      [&](const Job::File& file) {
-                        return EndsWithAny(file.path, rules.not_with_files) ||
-                               HasAny(file.content, rules.not_with_text);
-                      });
+  return std::ranges::none_of(job.files, [&](const Job::File& file) {
+    return EndsWithOneOf(file.path, rules.not_with_files) ||
+           HasAny(file.content, rules.not_with_text);
+  });
 }
 
 std::string CompileKey(const Job& job, const std::string& toolchain) {
