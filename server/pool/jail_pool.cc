@@ -5,7 +5,6 @@
 
 #include "sandbox/yard/spawner_event.h"
 #include "server/base/log.h"
-#include "server/pool/fill_log.h"
 
 namespace sandglass::server {
 namespace {
@@ -19,37 +18,43 @@ constexpr absl::Duration kLongestNap = absl::Seconds(5);
 constexpr absl::Duration kZygoteRetry = absl::Milliseconds(100);
 constexpr absl::Duration kShortestNap = absl::Microseconds(100);
 
-PoolOptions Complete(PoolOptions options) {
-  options.fillers = std::max(options.fillers, 1u);
-  if (!options.kinds) {
-    options.kinds = [](const std::string&) { return KindOptions{}; };
+// A failure is reported once; then again only after a fill has worked, or when
+// it fails in another way. `last` is how the fill before this one ended.
+void LogFillNews(const JailKey& key, const absl::Status& last,
+                 const absl::Status& status) {
+  if (status == last) return;
+  if (status.ok()) {
+    Log(LogLevel::kInfo, "pool_fill_works_again",
+        {{"kind", key.kind}, {"profile", key.profile}});
+    return;
   }
-  return options;
+  Log(LogLevel::kWarning, "pool_fill_failed",
+      {{"kind", key.kind},
+       {"profile", key.profile},
+       {"code", absl::StatusCodeToString(status.code())},
+       {"error", std::string(status.message())}});
 }
 
 }  // namespace
 
 JailPool::Entry::Entry(const PoolOptions& options, const JailKey& key,
-                       uint64_t number, bool always_kept)
+                       uint64_t number)
     : serial(number),
-      always(always_kept),
-      kind(options.kinds(key.kind)),
+      kind(options.kinds ? options.kinds(key.kind) : KindOptions{}),
       meter(options.idle_age, options.ceiling) {
   counts.key = key;
 }
 
 JailPool::JailPool(PoolOptions options, FillFunction fill,
                    HealthFunction healthy)
-    : options_(Complete(std::move(options))),
+    : options_(std::move(options)),
       fill_(std::move(fill)),
       healthy_(std::move(healthy)),
       settle_(std::min(kSettle, options_.idle_age)),
       once_used_(options_.once_used) {
   if (options_.floor == 0) return;
   absl::MutexLock lock(&mutex_);
-  for (const JailKey& key : options_.always) {
-    entries_.try_emplace(key, options_, key, next_serial_++, /*always=*/true);
-  }
+  for (const JailKey& key : options_.always) EntryOf(key).always = true;
   Retarget(Now());
 }
 
@@ -72,7 +77,7 @@ void JailPool::Start() {
          {"most_idle", uint64_t{options_.max_idle}},
          {"memory_budget_bytes", options_.memory_budget_bytes}});
   }
-  for (uint32_t i = 0; i < options_.fillers; ++i) {
+  for (uint32_t i = 0; i < std::max(options_.fillers, 1u); ++i) {
     threads_.emplace_back([this] { FillerLoop(); });
   }
 }
@@ -184,17 +189,17 @@ absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
   }
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       MakeJail(key, sandbox::FillFor::kRun);
-  FillChange news = FillChange::kNone;
+  absl::Status last = jail.status();
   {
     absl::MutexLock lock(&mutex_);
     const MonotonicTime now = Now();
     --callers_filling_;
     if (const auto it = entries_.find(key); it != entries_.end()) {
-      news = RecordFill(it->second, jail.status(), began, now);
+      last = RecordFill(it->second, jail.status(), began, now);
     }
     if (callers_filling_ == 0) WakeIfWanted(now);
   }
-  LogFillNews(key, jail.status(), news);
+  LogFillNews(key, last, jail.status());
   return jail;
 }
 
@@ -366,12 +371,12 @@ void JailPool::WakeIfWanted(MonotonicTime now) {
   }
 }
 
-FillChange JailPool::RecordFill(Entry& entry, const absl::Status& status,
-                                MonotonicTime began, MonotonicTime now) {
+absl::Status JailPool::RecordFill(Entry& entry, const absl::Status& status,
+                                  MonotonicTime began, MonotonicTime now) {
   KeyState& counts = entry.counts;
   if (sandbox::IsZygoteStarting(status)) {
     entry.retry_at = After(now, kZygoteRetry);
-    return FillChange::kNone;
+    return status;
   }
   if (status.ok()) {
     counts.last_fill = absl::FromChrono(now - began);
@@ -389,7 +394,7 @@ FillChange JailPool::RecordFill(Entry& entry, const absl::Status& status,
       entry.retry_at = After(now, entry.backoff);
     }
   }
-  return NewsOf(std::exchange(entry.last_status, status), status);
+  return std::exchange(entry.last_status, status);
 }
 
 void JailPool::FillerLoop() {
@@ -454,7 +459,7 @@ void JailPool::FillOne(const Work& work) {
   absl::StatusOr<std::unique_ptr<Jail>> jail =
       MakeJail(work.key, work.fill_for);
   const absl::Status status = jail.status();
-  FillChange news = FillChange::kNone;
+  absl::Status last = status;
   {
     absl::MutexLock lock(&mutex_);
     const MonotonicTime now = Now();
@@ -467,7 +472,7 @@ void JailPool::FillOne(const Work& work) {
     const bool known = it != entries_.end() && it->second.serial == work.serial;
     if (known) {
       --it->second.coming;
-      news = RecordFill(it->second, status, began, now);
+      last = RecordFill(it->second, status, began, now);
     }
     if (known && status.ok()) {
       Entry& entry = it->second;
@@ -478,7 +483,7 @@ void JailPool::FillOne(const Work& work) {
       bytes_ -= work.bytes;
     }
   }
-  LogFillNews(work.key, status, news);
+  LogFillNews(work.key, last, status);
 }
 
 }  // namespace sandglass::server

@@ -19,7 +19,6 @@
 #include "sandbox/jail/jail.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/base/clock.h"
-#include "server/pool/fill_log.h"
 #include "server/pool/pool_targets.h"
 
 namespace sandglass::server {
@@ -103,15 +102,14 @@ class JailPool {
     MonotonicTime checked;  // when it was last known to be alive
   };
   struct Entry {
-    Entry(const PoolOptions& options, const JailKey& key, uint64_t number,
-          bool always_kept);
+    Entry(const PoolOptions& options, const JailKey& key, uint64_t number);
     absl::Duration UnusedFor(MonotonicTime now) const {
       return last_use ? absl::FromChrono(now - *last_use)
                       : absl::InfiniteDuration();
     }
 
     uint64_t serial;  // differs after a key was forgotten and learnt anew
-    bool always;
+    bool always = false;
     KindOptions kind;
     DemandMeter meter;
     std::optional<MonotonicTime> last_use;
@@ -153,7 +151,14 @@ class JailPool {
   // jail that turned out to be dead.
   std::unique_ptr<sandbox::Jail> HandOutNewest(const JailKey& key, bool first)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The entry of a key, which is made if there is none.
+  Entry& EntryOf(const JailKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same for a key that is used, in place of the least recently used one if
+  // there are too many.
   Entry& Learn(const JailKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Condemns all its jails and takes it out. Returns the next one.
+  Entries::iterator Erase(Entries::iterator it)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the newest idle jail. Precondition: there is one.
   std::unique_ptr<sandbox::Jail> PopNewest(Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -195,8 +200,10 @@ class JailPool {
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Wakes a filler if there is work for it that no filler knows of.
   void WakeIfWanted(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  FillChange RecordFill(Entry& entry, const absl::Status& status,
-                        MonotonicTime began, MonotonicTime now)
+  // Returns how the fill before this one ended, for the log; that is `status`
+  // itself when there is nothing to say.
+  absl::Status RecordFill(Entry& entry, const absl::Status& status,
+                          MonotonicTime began, MonotonicTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const PoolOptions options_;

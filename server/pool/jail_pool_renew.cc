@@ -1,5 +1,6 @@
 // Keys that the pool learns, and those that it is told to keep or to forget.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "server/pool/jail_pool.h"
@@ -21,23 +22,30 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
     }
   }
   if (learnt >= kMaxLearnt) {
-    Condemn(oldest->second, 0, oldest->second.idle.size());
-    entries_.erase(oldest);
+    Erase(oldest);
     wake_.Signal();
   }
-  const bool always =
-      std::find(once_used_.begin(), once_used_.end(), key) != once_used_.end();
-  return entries_.try_emplace(key, options_, key, next_serial_++, always)
-      .first->second;
+  Entry& entry = EntryOf(key);
+  entry.always = std::ranges::count(once_used_, key) > 0;
+  return entry;
+}
+
+JailPool::Entry& JailPool::EntryOf(const JailKey& key) {
+  const auto [it, added] =
+      entries_.try_emplace(key, options_, key, next_serial_);
+  if (added) ++next_serial_;
+  return it->second;
+}
+
+JailPool::Entries::iterator JailPool::Erase(Entries::iterator it) {
+  Condemn(it->second, 0, it->second.idle.size());
+  return entries_.erase(it);
 }
 
 void JailPool::Keep(const JailKey& key) {
   if (options_.floor == 0) return;
   absl::MutexLock lock(&mutex_);
-  const auto [it, added] =
-      entries_.try_emplace(key, options_, key, next_serial_, /*always=*/true);
-  if (added) ++next_serial_;
-  it->second.always = true;
+  EntryOf(key).always = true;
   const MonotonicTime now = Now();
   Retarget(now);
   WakeIfWanted(now);
@@ -50,19 +58,9 @@ void JailPool::Renew(const std::vector<JailKey>& always,
   absl::MutexLock lock(&mutex_);
   for (auto it = entries_.begin(); it != entries_.end();) {
     it->second.always = false;
-    if (in_force(it->first)) {
-      ++it;
-      continue;
-    }
-    Condemn(it->second, 0, it->second.idle.size());
-    it = entries_.erase(it);
+    it = in_force(it->first) ? std::next(it) : Erase(it);
   }
-  for (const JailKey& key : always) {
-    const auto [it, added] =
-        entries_.try_emplace(key, options_, key, next_serial_, /*always=*/true);
-    if (added) ++next_serial_;
-    it->second.always = true;
-  }
+  for (const JailKey& key : always) EntryOf(key).always = true;
   once_used_ = std::move(once_used);
   Retarget(Now());
   wake_.SignalAll();
@@ -71,12 +69,7 @@ void JailPool::Renew(const std::vector<JailKey>& always,
 void JailPool::Forget(const std::function<bool(const JailKey&)>& unwanted) {
   absl::MutexLock lock(&mutex_);
   for (auto it = entries_.begin(); it != entries_.end();) {
-    if (!unwanted(it->first)) {
-      ++it;
-      continue;
-    }
-    Condemn(it->second, 0, it->second.idle.size());
-    it = entries_.erase(it);
+    it = unwanted(it->first) ? Erase(it) : std::next(it);
   }
   Retarget(Now());
   wake_.SignalAll();
