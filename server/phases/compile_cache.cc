@@ -80,25 +80,23 @@ std::shared_ptr<const Compiled> CompileCache::Find(const std::string& key) {
   // The disk is read even when the key isn't known: another daemon may have
   // written it.
   const absl::StatusOr<std::string> bytes = store_.Read(key, max_entry_bytes_);
-  absl::Status problem = bytes.status();
-  if (bytes.ok()) {
-    absl::StatusOr<Compiled> compiled = DecodeCompiled(key, *bytes);
-    if (compiled.ok()) {
-      compiled->Seal();
-      auto result = std::make_shared<const Compiled>(*std::move(compiled));
-      absl::MutexLock lock(&mutex_);
-      disk_.Put(key, bytes->size());
-      used_.insert(key);
-      Remember(key, result);
-      ++state_.hits;
-      return result;
-    }
-    problem = compiled.status();
+  absl::StatusOr<Compiled> compiled =
+      bytes.ok() ? DecodeCompiled(key, *bytes) : bytes.status();
+  if (!compiled.ok()) {
+    const absl::Status& problem = compiled.status();
+    if (absl::IsDataLoss(problem)) Drop(key, std::string(problem.message()));
+    absl::MutexLock lock(&mutex_);
+    ++state_.misses;
+    return nullptr;
   }
-  if (absl::IsDataLoss(problem)) Drop(key, std::string(problem.message()));
+  compiled->Seal();
+  auto result = std::make_shared<const Compiled>(*std::move(compiled));
   absl::MutexLock lock(&mutex_);
-  ++state_.misses;
-  return nullptr;
+  disk_.Put(key, bytes->size());
+  used_.insert(key);
+  Remember(key, result);
+  ++state_.hits;
+  return result;
 }
 
 void CompileCache::Remember(const std::string& key,

@@ -60,14 +60,6 @@ Job ToCompileJob(const Job& job) {
   return compile;
 }
 
-void RefuseArtifact(const std::string& path, absl::string_view why,
-                    JobResult& result) {
-  result.verdict.outcome = policy::Outcome::kCompileError;
-  result.verdict.rule = "compile-artifact";
-  result.verdict.explanation = absl::StrCat("The compiler exited with 0, but ",
-                                            Quoted(path), " ", why, ".");
-}
-
 // Whether it is of one of the two kinds of files that the kernel can start.
 bool CanBeExecuted(const FileResult& file) {
   return (file.mode & 0111) != 0 && (absl::StartsWith(file.content, kElf) ||
@@ -80,15 +72,21 @@ bool CanBeExecuted(const FileResult& file) {
 void CheckArtifacts(const Job& job, const std::vector<FileResult>& files,
                     JobResult& result) {
   for (const FileResult& file : files) {
+    absl::string_view why;
     if (file.error != FileError::kNone) {
-      RefuseArtifact(file.path, "is not there, or too large", result);
+      why = "is not there, or too large";
     } else if (job.argv.front() == absl::StrCat(kWorkspacePrefix, file.path) &&
                !CanBeExecuted(file)) {
-      RefuseArtifact(file.path,
-                     "is no program that can be started (it takes a main "
-                     "function, in Go one of package main)",
-                     result);
+      why =
+          "is no program that can be started (it takes a main function, in Go "
+          "one of package main)";
+    } else {
+      continue;
     }
+    result.verdict.outcome = policy::Outcome::kCompileError;
+    result.verdict.rule = "compile-artifact";
+    result.verdict.explanation = absl::StrCat(
+        "The compiler exited with 0, but ", Quoted(file.path), " ", why, ".");
   }
 }
 
@@ -234,15 +232,21 @@ absl::StatusOr<std::string> Said(JobResult&& look) {
   return std::move(look.stdout_result.data);
 }
 
+using SharedInspected = std::shared_ptr<const Inspected>;
+
+SharedInspected Judge(const Job& job, const absl::StatusOr<std::string>& said) {
+  return std::make_shared<const Inspected>(Inspect(job, said));
+}
+
 // Errors are ours or the caller's, as of any run.
-absl::StatusOr<Inspected> LookApart(JobRunner& runner, const Job& job,
-                                    std::optional<MonotonicTime> deadline,
-                                    CancelToken& cancel) {
-  if (!NeedsAnalyser(job)) return Inspect(job, std::string());
+absl::StatusOr<SharedInspected> LookApart(JobRunner& runner, const Job& job,
+                                          std::optional<MonotonicTime> deadline,
+                                          CancelToken& cancel) {
+  if (!NeedsAnalyser(job)) return Judge(job, std::string());
   if (job.inspection->language->analyser->command.empty()) {
-    return Inspect(job, absl::UnimplementedError(
-                            "the compiler alone can do that, and a cell has "
-                            "none"));
+    return Judge(job,
+                 absl::UnimplementedError(
+                     "the compiler alone can do that, and a cell has none"));
   }
   const MonotonicTime began = Now();
   Job look = MakeLookJob(job);
@@ -257,7 +261,7 @@ absl::StatusOr<Inspected> LookApart(JobRunner& runner, const Job& job,
   }
   Inspected inspected = Inspect(job, Said(*std::move(looked)));
   inspected.time = Since(began);
-  return inspected;
+  return std::make_shared<const Inspected>(std::move(inspected));
 }
 
 // The facts that a compiler left for the rules.
@@ -271,27 +275,9 @@ absl::StatusOr<std::string> SaidByCompiler(const Compiled& compiled,
   return absl::InvalidArgumentError("its compiler told nothing of it");
 }
 
-std::shared_ptr<const Inspected> LookedInVain(const Job& job,
-                                              const std::string& why) {
-  return std::make_shared<const Inspected>(
-      Inspect(job, absl::InvalidArgumentError(why)));
-}
-
-// Used when no runner inspected the program: either there was none, or `why`
-// says why it did not.
-absl::StatusOr<std::shared_ptr<const Inspected>> Recheck(
-    JobRunner& runner, const Job& job, const std::string& why,
-    std::optional<MonotonicTime> deadline, CancelToken& cancel) {
-  if (!why.empty()) return LookedInVain(job, why);
-  absl::StatusOr<Inspected> looked = LookApart(runner, job, deadline, cancel);
-  if (!looked.ok()) return looked.status();
-  return std::make_shared<const Inspected>(*std::move(looked));
-}
-
 // The answer when the program was not allowed to run, or was only to be
 // inspected.
-JobResult NotLetRun(const Job& job,
-                    std::shared_ptr<const Inspected> inspected) {
+JobResult NotLetRun(const Job& job, SharedInspected inspected) {
   JobResult result;
   result.limits = job.limits;
   result.start_time = os::WallNow();
@@ -309,15 +295,7 @@ JobResult NotLetRun(const Job& job,
   return result;
 }
 
-JobResult WithCompile(JobResult result, std::shared_ptr<JobResult> compile,
-                      absl::Duration time) {
-  result.compile = std::move(compile);
-  result.timings.compile = time;
-  return result;
-}
-
-JobResult WithLook(JobResult result,
-                   std::shared_ptr<const Inspected> inspected) {
+JobResult WithLook(JobResult result, SharedInspected inspected) {
   if (inspected != nullptr) {
     result.timings.analysis = inspected->time;
     result.inspected = std::move(inspected);
@@ -335,15 +313,16 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                     std::optional<MonotonicTime> deadline,
                                     CancelToken& cancel, RunListener* listener,
                                     CompileCache* cache) {
-  std::shared_ptr<const Inspected> inspected;
+  SharedInspected inspected;
   if (IsLookAlone(job.target) && job.inspection == nullptr) {
     return NotLetRun(job, {});
   }
   if (job.inspection != nullptr && !LooksInRunner(job) &&
       !LooksInCompiler(job)) {
-    absl::StatusOr<Inspected> looked = LookApart(runner, job, deadline, cancel);
+    absl::StatusOr<SharedInspected> looked =
+        LookApart(runner, job, deadline, cancel);
     if (!looked.ok()) return looked.status();
-    inspected = std::make_shared<const Inspected>(*std::move(looked));
+    inspected = *std::move(looked);
     if (inspected->decision != Decision::kRun || IsLookAlone(job.target)) {
       return NotLetRun(job, inspected);
     }
@@ -363,10 +342,12 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
       return WithLook(std::move(result), std::move(inspected));
     }
     if (LooksInCompiler(job)) {
-      inspected = std::make_shared<const Inspected>(
-          Inspect(job, SaidByCompiler(*end->compiled, job)));
+      inspected = Judge(job, SaidByCompiler(*end->compiled, job));
       if (inspected->decision != Decision::kRun || IsLookAlone(job.target)) {
-        return WithCompile(NotLetRun(job, inspected), compile, Since(began));
+        JobResult result = NotLetRun(job, inspected);
+        result.compile = std::move(compile);
+        result.timings.compile = Since(began);
+        return result;
       }
     }
     AddArtifacts(end->compiled, job);
@@ -377,7 +358,8 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
       compile != nullptr) {
     // The analyser found a syntax error in a text that the compiler accepts, so
     // nothing was really inspected.
-    inspected = LookedInVain(job, "its compiler takes what the analyser can't");
+    inspected = Judge(job, absl::InvalidArgumentError(
+                               "its compiler takes what the analyser can't"));
     if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
   }
   if (absl::Status enough = ApplyDeadline(deadline, job.limits); !enough.ok()) {
@@ -385,8 +367,11 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
   }
   absl::StatusOr<JobResult> result = runner.Run(job, cancel, listener);
   if (result.ok() && result->not_looked_at) {
-    absl::StatusOr<std::shared_ptr<const Inspected>> looked =
-        Recheck(runner, job, *result->not_looked_at, deadline, cancel);
+    // Either no runner was there to look at it, or it says why it did not.
+    const std::string& why = *result->not_looked_at;
+    absl::StatusOr<SharedInspected> looked =
+        why.empty() ? LookApart(runner, job, deadline, cancel)
+                    : Judge(job, absl::InvalidArgumentError(why));
     if (!looked.ok()) return looked.status();
     inspected = *std::move(looked);
     if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
