@@ -22,9 +22,7 @@ std::string Printable(const std::string& text) {
 }
 
 bool Inspects(const policy::NetworkPolicy& network) {
-  return std::any_of(
-      network.hosts.begin(), network.hosts.end(),
-      [](const policy::AllowedHost& each) { return each.inspect; });
+  return std::ranges::any_of(network.hosts, &policy::AllowedHost::inspect);
 }
 
 }  // namespace

@@ -19,37 +19,29 @@ namespace sandglass::server {
 namespace {
 
 // Recent decisions are kept, since models ask for the same few sets again and
-// again.
+// again. Thread-safe.
 class Memory {
  public:
-  std::shared_ptr<const DecidedLibraries> Find(
-      const std::shared_ptr<const policy::LibraryPolicy>& policy,
-      policy::Ecosystem ecosystem, const LibraryWish& wish)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (!wish.lock.empty()) return nullptr;
+  // The key holds the policy, so that no other policy can get the same address.
+  using Key = std::tuple<std::shared_ptr<const policy::LibraryPolicy>,
+                         policy::Ecosystem, std::vector<std::string>>;
+  using Decided = std::shared_ptr<const DecidedLibraries>;
+
+  Decided Find(const Key& key) ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::MutexLock lock(&mutex_);
-    const auto found = known_.find({policy, ecosystem, wish.libraries});
+    const auto found = known_.find(key);
     return found == known_.end() ? nullptr : found->second;
   }
-  void Keep(const std::shared_ptr<const policy::LibraryPolicy>& policy,
-            policy::Ecosystem ecosystem,
-            std::shared_ptr<const DecidedLibraries> decided)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (!decided->wish.lock.empty()) return;
+  void Keep(const Key& key, Decided decided) ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::MutexLock lock(&mutex_);
     if (known_.size() >= kMax) known_.clear();
-    known_.insert_or_assign({policy, ecosystem, decided->wish.libraries},
-                            std::move(decided));
+    known_.insert_or_assign(key, std::move(decided));
   }
 
  private:
   static constexpr size_t kMax = 256;
-  // The key holds the policy, so that no other policy can get the same address.
-  using Key = std::tuple<std::shared_ptr<const policy::LibraryPolicy>,
-                         policy::Ecosystem, std::vector<std::string>>;
   absl::Mutex mutex_;
-  absl::flat_hash_map<Key, std::shared_ptr<const DecidedLibraries>> known_
-      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Key, Decided> known_ ABSL_GUARDED_BY(mutex_);
 };
 
 Memory& TheMemory() {
@@ -71,16 +63,16 @@ absl::StatusOr<std::optional<LibraryRequest>> CheckLibraries(
          absl::StrCat(language->name, " has none to ask for")});
     return std::nullopt;
   }
-  const auto wanted = [&](std::shared_ptr<const DecidedLibraries> decided) {
+  const auto wanted = [&](Memory::Decided decided) {
     const bool offline = decided->offline;
     return LibraryRequest{
         std::move(decided), offline,
         profile->image == policy::kHostImage ? "" : profile->image};
   };
-  if (profile != nullptr) {
-    if (auto known = TheMemory().Find(profile->libraries, *ecosystem, wish)) {
-      return wanted(std::move(known));
-    }
+  Memory::Key key;
+  if (profile != nullptr && wish.lock.empty()) {
+    key = {profile->libraries, *ecosystem, wish.libraries};
+    if (auto known = TheMemory().Find(key)) return wanted(std::move(known));
   }
   const absl::StatusOr<policy::LibrarySet> set =
       policy::ParseLibraryRequest(*ecosystem, wish.libraries, wish.lock);
@@ -102,7 +94,7 @@ absl::StatusOr<std::optional<LibraryRequest>> CheckLibraries(
                        .names = std::move(names),
                        .wish = wish,
                        .offline = decision.offline});
-  TheMemory().Keep(profile->libraries, *ecosystem, decided);
+  if (wish.lock.empty()) TheMemory().Keep(key, decided);
   return wanted(std::move(decided));
 }
 

@@ -146,9 +146,8 @@ void RefusedCallLog::LogSummary() const {
     for (const auto& [call, count] : total.counts) {
       sorted.emplace_back(count, call);
     }
-    std::stable_sort(
-        sorted.begin(), sorted.end(),
-        [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::ranges::stable_sort(sorted, std::greater<>(),
+                             [](const auto& each) { return each.first; });
     std::vector<std::string> parts;
     uint64_t left = total.others;
     for (const auto& [count, call] : sorted) {

@@ -27,11 +27,11 @@ std::string Unknown(const std::string& wanted,
 }
 
 bool IsEnvName(const std::string& name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           (c >= '0' && c <= '9') || c == '_';
-  });
+  const auto fits = [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '_';
+  };
+  return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
+         std::ranges::all_of(name, fits);
 }
 
 }  // namespace
@@ -136,9 +136,8 @@ void CheckKernelStarts(const policy::Language& language,
                        Violations& violations) {
   // If the field was already refused, for being below what can work at all, say
   // no more.
-  const bool is_told = std::any_of(
-      violations.begin(), violations.end(),
-      [&](const auto& violation) { return violation.field == field; });
+  const bool is_told =
+      std::ranges::count(violations, field, &policy::FieldViolation::field) > 0;
   if (!language.kernel || is_told) return;
   for (const auto& [kind, min] : language.limits) {
     if (kind != policy::LimitKind::kOpenFiles || limits.open_files >= min) {
@@ -161,9 +160,8 @@ Violations WithPrefix(const std::string& prefix, Violations violations) {
 
 void CheckContext(const std::string& context, Violations& violations) {
   if (context.size() > kMaxContextBytes ||
-      !std::all_of(context.begin(), context.end(), [](char c) {
-        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ||
-               c == '_' || c == '-';
+      !std::ranges::all_of(context, [](unsigned char c) {
+        return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
       })) {
     violations.push_back(
         {"context", absl::StrCat("is not of the form [A-Za-z0-9._-]{1,",
@@ -213,9 +211,7 @@ void CheckLabels(const StringMap& labels, Violations& violations) {
     if (value.size() > kMaxLabelValueBytes) {
       violations.push_back(
           {Keyed("labels", key), TooLarge(value.size(), kMaxLabelValueBytes)});
-    } else if (std::any_of(value.begin(), value.end(), [](char c) {
-                 return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-               })) {
+    } else if (std::ranges::any_of(value, absl::ascii_iscntrl)) {
       violations.push_back(
           {Keyed("labels", key), "the value has a control character"});
     }

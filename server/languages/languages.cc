@@ -44,10 +44,9 @@ std::set<std::string> Executables(const policy::Language& language) {
   std::set<std::string> all(language.needs.begin(), language.needs.end());
   all.insert(language.run.front());
   if (language.compile) all.insert(language.compile->command.front());
-  for (auto it = all.begin(); it != all.end();) {
-    it =
-        absl::StartsWith(*it, kWorkspacePrefix) ? all.erase(it) : std::next(it);
-  }
+  std::erase_if(all, [](const std::string& path) {
+    return absl::StartsWith(path, kWorkspacePrefix);
+  });
   return all;
 }
 
@@ -218,26 +217,23 @@ std::string LanguageProbe::Version(const policy::Language& language) const {
 }
 
 void LanguageProbe::Probe() {
+  const auto note = [this](bool& reached) {
+    absl::MutexLock lock(&mutex_);
+    reached = true;
+  };
   AdoptStored();
   AskVersions(true);
-  {
-    absl::MutexLock lock(&mutex_);
-    versions_known_ = true;
-  }
+  note(versions_known_);
   PrepareAll(Turn::kQuick);
   PrepareAll(Turn::kNeeded);
-  {
-    absl::MutexLock lock(&mutex_);
-    usable_ = true;
-  }
+  note(usable_);
   PrepareAll(Turn::kOptional);
   if (!cancel_.reason().has_value()) {
     Log(LogLevel::kInfo, "languages_ready", {});
   }
   AskVersions(false);
   if (skip_canaries_) {
-    absl::MutexLock lock(&mutex_);
-    checked_once_ = true;
+    note(checked_once_);
   } else {
     CheckCanaries();
   }
@@ -286,7 +282,7 @@ void LanguageProbe::CheckCanaries(Which which) {
   absl::MutexLock one(&checking_);
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   const MonotonicTime began = Now();
-  std::map<std::string, std::map<std::string, absl::Status>> canaries, before;
+  std::map<std::string, ByFilter> canaries, before;
   {
     absl::MutexLock lock(&mutex_);
     before = canaries_;
@@ -294,15 +290,14 @@ void LanguageProbe::CheckCanaries(Which which) {
   absl::Status all_work;
   for (const policy::Language* language : languages_.InAllImages()) {
     if (!language->canary || !Usable(*language).ok()) continue;
-    const std::map<std::string, absl::Status>& known = before[KeyOf(*language)];
+    const ByFilter& known = before[KeyOf(*language)];
     const bool is_good =
-        !known.empty() &&
-        std::all_of(known.begin(), known.end(),
-                    [](const auto& each) { return each.second.ok(); });
-    std::map<std::string, absl::Status> found =
-        which == Which::kFailed && is_good
-            ? known
-            : CheckOne(*policy, *language, known);
+        !known.empty() && std::ranges::all_of(known, [](const auto& each) {
+          return each.second.ok();
+        });
+    ByFilter found = which == Which::kFailed && is_good
+                         ? known
+                         : CheckOne(*policy, *language, known);
     for (auto& [filter, works] : found) {
       if (!works.ok()) {
         if (all_work.ok()) all_work = works;
@@ -326,10 +321,10 @@ void LanguageProbe::CheckCanaries(Which which) {
   if (checked_) checked_(all_work);
 }
 
-std::map<std::string, absl::Status> LanguageProbe::CheckOne(
+LanguageProbe::ByFilter LanguageProbe::CheckOne(
     const PolicySet& policy, const policy::Language& language,
-    const std::map<std::string, absl::Status>& before) {
-  std::map<std::string, absl::Status> by_filter;
+    const ByFilter& before) {
+  ByFilter by_filter;
   for (const CanaryRun& canary : PlanCanaries(policy, language)) {
     absl::Status& works = by_filter[PolicySet::FilterName(*canary.profile)];
     if (!works.ok()) continue;
@@ -431,9 +426,9 @@ absl::Status LanguageProbe::FillDraft(const policy::Language& language,
       return absl::OutOfRangeError(
           absl::StrCat("it has more than ", kMaxPreparedFiles, " files"));
     }
-    for (auto it = missing.begin(); it != missing.end();) {
-      it = filler.missing().count(*it) == 0 ? missing.erase(it) : std::next(it);
-    }
+    std::erase_if(missing, [&](const std::string& pattern) {
+      return filler.missing().count(pattern) == 0;
+    });
   }
   if (!missing.empty()) {
     return absl::NotFoundError(

@@ -113,11 +113,11 @@ class LanguageProbe {
   // Checks what has to be there before it makes sense to run anything.
   absl::Status Usable(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Runs the language's canaries and returns the outcome for each filter: the
-  // first failure, or OK. `before` is what was known.
-  std::map<std::string, absl::Status> CheckOne(
-      const PolicySet& policy, const policy::Language& language,
-      const std::map<std::string, absl::Status>& before);
+  // How the canaries of a language did: the first failure, or OK.
+  using ByFilter = std::map<std::string, absl::Status>;
+  // Runs the language's canaries. `before` is what was known.
+  ByFilter CheckOne(const PolicySet& policy, const policy::Language& language,
+                    const ByFilter& before);
   absl::StatusOr<std::string> AskVersion(const policy::Language& language,
                                          const policy::Profile& profile);
   // Runs a command that must end well.
@@ -139,9 +139,8 @@ class LanguageProbe {
   // How the preparation ended, keyed in the same way; no entry for languages
   // that have none or whose preparation is still under way.
   std::map<std::string, absl::Status> prepared_ ABSL_GUARDED_BY(mutex_);
-  // How the canaries of languages did: by id and image, then by filter.
-  std::map<std::string, std::map<std::string, absl::Status>> canaries_
-      ABSL_GUARDED_BY(mutex_);
+  // Keyed in the same way.
+  std::map<std::string, ByFilter> canaries_ ABSL_GUARDED_BY(mutex_);
   bool checked_once_ ABSL_GUARDED_BY(mutex_) = false;
   bool versions_known_ ABSL_GUARDED_BY(mutex_) = false;
   // Everything that is needed is prepared; what only makes a language faster

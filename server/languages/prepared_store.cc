@@ -9,14 +9,13 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "policy/text/paths.h"
+#include "sandbox/os/files.h"
 #include "sandbox/os/open_beneath.h"
 #include "server/base/digest.h"
 #include "server/base/state_dir.h"
@@ -48,12 +47,6 @@ std::string Identity(const std::string& root, const std::string& path) {
   if (!real || ::stat((root + *real).c_str(), &info) != 0) return "absent";
   return absl::StrCat(*real, " ", info.st_size, " ", info.st_mtim.tv_sec, ".",
                       info.st_mtim.tv_nsec);
-}
-
-std::string ReadWhole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file),
-          std::istreambuf_iterator<char>()};
 }
 
 absl::Status MakeParents(const os::Fd& directory, const std::string& path) {
@@ -191,7 +184,8 @@ std::string PreparedName(const policy::Language& language) {
   }
   for (const std::string& path : language.needs)
     digest.Add(Identity(root, path));
-  digest.Add(PackageList(ReadWhole(root + kInstalledPackages)));
+  digest.Add(
+      PackageList(os::ReadWholeFile(root + kInstalledPackages).value_or("")));
   return absl::StrCat(language.id, "-", digest.Hex().substr(0, kDigestDigits));
 }
 
