@@ -24,19 +24,12 @@ std::string_view EndMarker::Feed(std::string_view data) {
   text_ += data;
   for (size_t at = text_.find(word_.front()); at != std::string::npos;
        at = text_.find(word_.front(), at + 1)) {
-    const std::string_view rest = std::string_view(text_).substr(at);
-    size_t size = 0;
-    switch (MatchAt(rest, size)) {
-      case Match::kNone:
-        continue;
-      case Match::kBegins:
-        kept_ = rest;
-        text_.resize(at);
-        return text_;
-      case Match::kWhole:
-        text_.erase(at, size);
-        return text_;
-    }
+    const std::optional<size_t> size =
+        SizeAt(std::string_view(text_).substr(at));
+    if (!size) continue;
+    if (!exit_code_) kept_ = text_.substr(at);  // it may be the beginning
+    text_.erase(at, *size);
+    return text_;
   }
   return text_;
 }
@@ -46,25 +39,24 @@ std::string_view EndMarker::Rest() {
   return text_;
 }
 
-EndMarker::Match EndMarker::MatchAt(std::string_view text, size_t& size) {
+std::optional<size_t> EndMarker::SizeAt(std::string_view text) {
   const size_t common = std::min(text.size(), word_.size());
   if (text.substr(0, common) != std::string_view(word_).substr(0, common)) {
-    return Match::kNone;
+    return std::nullopt;
   }
   const std::string_view rest = text.substr(common);
   const size_t digits =
       std::min(rest.find_first_not_of("0123456789"), rest.size());
-  if (digits > kMaxDigits) return Match::kNone;
-  if (digits == rest.size()) return Match::kBegins;
+  if (digits > kMaxDigits) return std::nullopt;
+  if (digits == rest.size()) return text.size();
   int code = 0;
   const std::string_view number = rest.substr(0, digits);
   if (rest[digits] != '\n' || !absl::SimpleAtoi(AbslView(number), &code) ||
       code > kHighestCode) {
-    return Match::kNone;
+    return std::nullopt;
   }
   exit_code_ = code;
-  size = common + digits + 1;
-  return Match::kWhole;
+  return common + digits + 1;
 }
 
 }  // namespace sandglass::server

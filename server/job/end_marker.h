@@ -29,9 +29,9 @@ class EndMarker {
   std::optional<int> exit_code() const { return exit_code_; }
 
  private:
-  enum class Match { kNone, kBegins, kWhole };
-  // Sets `exit_code_` and `size` when `text` begins with the note.
-  Match MatchAt(std::string_view text, size_t& size);
+  // How many bytes at the beginning of `text` are the note, or may be its
+  // beginning; nullopt: none. Sets `exit_code_` if it is the whole note.
+  std::optional<size_t> SizeAt(std::string_view text);
 
   std::string word_;
   std::string text_;

@@ -107,14 +107,17 @@ bool Names(const StringPairs& env, const std::string& wanted) {
   return std::ranges::count(env, wanted, &StringPairs::value_type::first) > 0;
 }
 
-// Variables that take effect when an interpreter starts have none in one that
-// has already started.
+// Whether no interpreter that has already started will do, since what the run
+// asks for takes effect when one starts.
 bool NeedsFreshInterpreter(const policy::Language& language,
                            const policy::Profile& profile,
-                           const StringPairs& wished) {
-  return std::ranges::any_of(language.start_env, [&](const std::string& name) {
-    return Names(wished, name) || Names(profile.env, name);
-  });
+                           const StringPairs& wished, bool with_libraries,
+                           const policy::Limits& limits) {
+  return (with_libraries && language.libraries->fresh) ||
+         TooSlowToWait(limits, profile) ||
+         std::ranges::any_of(language.start_env, [&](const std::string& name) {
+           return Names(wished, name) || Names(profile.env, name);
+         });
 }
 
 // Absent when the profile lets the run have no libraries.
@@ -233,9 +236,8 @@ Job MakeJob(const policy::Language& language,
   // differ from the one in the requested libraries.
   const policy::ZygoteKind* kind =
       policy::ChooseZygoteKind(language, with_libraries ? "" : request.code());
-  const bool fresh = (with_libraries && language.libraries->fresh) ||
-                     NeedsFreshInterpreter(language, profile, wished) ||
-                     TooSlowToWait(limits.run, profile);
+  const bool fresh = NeedsFreshInterpreter(language, profile, wished,
+                                           with_libraries, limits.run);
   if (kind != nullptr && !fresh) {
     job.zygote = policy::ZygoteName(language, *kind);
     job.runner_argv = {language.source_file};
@@ -320,9 +322,8 @@ Job MakeKernelJob(const SessionSpec& spec, const std::string& code) {
   const policy::ZygoteKind* kind =
       policy::ChooseZygoteKind(language, spec.libraries ? "" : code);
   if (kind != nullptr && !language.kernel->runner_arguments.empty() &&
-      !(spec.libraries && language.libraries->fresh) &&
-      !NeedsFreshInterpreter(language, *spec.profile, spec.env) &&
-      !TooSlowToWait(spec.limits, *spec.profile)) {
+      !NeedsFreshInterpreter(language, *spec.profile, spec.env,
+                             spec.libraries.has_value(), spec.limits)) {
     job.zygote = policy::ZygoteName(language, *kind);
     job.runner_argv = language.kernel->runner_arguments;
   }
@@ -446,10 +447,8 @@ Job MakeLookJob(const Job& job) {
         source == language.source_file ? source : absl::StrCat("./", source));
   }
   look.argv = policy::ExpandCommand(analyser.command, values);
-  if (!language.zygote || language.zygote->kinds.empty() ||
-      analyser.runner_arguments.empty()) {
-    look.zygote.clear();
-  } else {
+  if (language.zygote && !language.zygote->kinds.empty() &&
+      !analyser.runner_arguments.empty()) {
     look.zygote = policy::ZygoteName(language, language.zygote->kinds.front());
     look.runner_argv = policy::ExpandCommand(analyser.runner_arguments, values);
   }

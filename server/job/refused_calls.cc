@@ -127,11 +127,8 @@ void RefusedCallLog::Record(const Source& source,
   total.others += calls.others;
   for (const sandbox::RefusedCall& call : calls.calls) {
     const std::string text = DescribeCall(call);
-    const auto known = total.counts.find(text);
-    if (known != total.counts.end()) {
-      known->second += call.count;
-    } else if (total.counts.size() < kMaxTotals) {
-      total.counts[text] = call.count;
+    if (total.counts.contains(text) || total.counts.size() < kMaxTotals) {
+      total.counts[text] += call.count;
     } else {
       total.others += call.count;
     }
@@ -142,15 +139,13 @@ void RefusedCallLog::LogSummary() const {
   absl::MutexLock lock(&mutex_);
   for (const auto& [source, total] : totals_) {
     // The most frequent first.
-    std::vector<std::pair<uint64_t, std::string>> sorted;
-    for (const auto& [call, count] : total.counts) {
-      sorted.emplace_back(count, call);
-    }
+    std::vector<std::pair<std::string, uint64_t>> sorted(total.counts.begin(),
+                                                         total.counts.end());
     std::ranges::stable_sort(sorted, std::greater<>(),
-                             [](const auto& each) { return each.first; });
+                             [](const auto& each) { return each.second; });
     std::vector<std::string> parts;
     uint64_t left = total.others;
-    for (const auto& [count, call] : sorted) {
+    for (const auto& [call, count] : sorted) {
       if (parts.size() < kMaxShown) {
         parts.push_back(WithCount(call, count));
       } else {

@@ -21,23 +21,19 @@ absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
   if (!made.ok()) return made;
   sandbox::Jail& jail = **made;
   jail.Hold(key.layer.pin);
-  if (absl::Status ready =
-          AwaitEvent<sandbox::ReadyEvent>(jail, end, "the jail was not ready");
-      !ready.ok()) {
-    return ready;
+  absl::Status ready =
+      AwaitEvent<sandbox::ReadyEvent>(jail, end, "the jail was not ready");
+  if (ready.ok() && waits) {
+    const absl::StatusOr<sandbox::ProgramSpec> interpreter =
+        prestart.InterpreterOf(key);
+    ready =
+        interpreter.ok() ? jail.Prestart(*interpreter) : interpreter.status();
+    if (ready.ok()) {
+      ready = AwaitEvent<sandbox::WaitsEvent>(jail, end,
+                                              "the interpreter did not wait");
+    }
   }
-  if (!waits) return made;
-  const absl::StatusOr<sandbox::ProgramSpec> interpreter =
-      prestart.InterpreterOf(key);
-  if (!interpreter.ok()) return interpreter.status();
-  if (absl::Status started = jail.Prestart(*interpreter); !started.ok()) {
-    return started;
-  }
-  if (absl::Status waiting = AwaitEvent<sandbox::WaitsEvent>(
-          jail, end, "the interpreter did not wait");
-      !waiting.ok()) {
-    return waiting;
-  }
+  if (!ready.ok()) return ready;
   return made;
 }
 

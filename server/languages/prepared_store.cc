@@ -105,12 +105,9 @@ absl::StatusOr<PreparedStore::Draft> PreparedStore::Begin(
 
 absl::Status PreparedStore::Draft::Add(const std::string& path,
                                        const os::Fd& content) {
-  if (absl::Status valid = policy::ValidateRelativePath(path); !valid.ok()) {
-    return valid;
-  }
-  if (absl::Status made = MakeParents(directory_, path); !made.ok()) {
-    return made;
-  }
+  absl::Status good = policy::ValidateRelativePath(path);
+  if (good.ok()) good = MakeParents(directory_, path);
+  if (!good.ok()) return good;
   struct stat info = {};
   if (::fstatat(directory_.get(), path.c_str(), &info, AT_SYMLINK_NOFOLLOW) ==
       0) {

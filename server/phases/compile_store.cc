@@ -161,9 +161,8 @@ std::vector<CompileStore::Found> CompileStore::List() const {
       ::unlinkat(directory_.get(), name.c_str(), 0);
     }
   }
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return std::tie(a.used.tv_sec, a.used.tv_nsec, a.key) <
-           std::tie(b.used.tv_sec, b.used.tv_nsec, b.key);
+  std::ranges::sort(found, {}, [](const Found& file) {
+    return std::tie(file.used.tv_sec, file.used.tv_nsec, file.key);
   });
   return found;
 }

@@ -11,18 +11,13 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
   if (const auto it = entries_.find(key); it != entries_.end()) {
     return it->second;
   }
-  size_t learnt = 0;
-  auto oldest = entries_.end();
-  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    if (it->second.always) continue;
-    ++learnt;
-    if (oldest == entries_.end() ||
-        it->second.last_use < oldest->second.last_use) {
-      oldest = it;
-    }
-  }
-  if (learnt >= kMaxLearnt) {
-    Erase(oldest);
+  const auto learnt = std::ranges::count_if(
+      entries_, [](const auto& each) { return !each.second.always; });
+  if (static_cast<size_t>(learnt) >= kMaxLearnt) {
+    // The least recently used one of those.
+    Erase(std::ranges::min_element(entries_, {}, [](const auto& each) {
+      return std::pair(each.second.always, each.second.last_use);
+    }));
     wake_.Signal();
   }
   Entry& entry = EntryOf(key);

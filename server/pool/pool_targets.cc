@@ -38,9 +38,8 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
                                    const PoolOptions& options) {
   std::vector<size_t> order(demands.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return demands[a].unused_for < demands[b].unused_for;
-  });
+  std::ranges::stable_sort(order, {},
+                           [&](size_t i) { return demands[i].unused_for; });
   std::vector<uint32_t> wanted;
   wanted.reserve(demands.size());
   for (const Demand& demand : demands) {

@@ -146,15 +146,12 @@ absl::Status RunDispatcher::Validate(Submission& submission) const {
   if (!valid.ok()) return valid.status();
   submission.valid = *std::move(valid);
   const policy::Language& language = *submission.valid.language;
-  if (absl::Status available =
-          options_.gate->Available(language, *submission.valid.profile);
-      !available.ok()) {
-    return available;
+  absl::Status can_run =
+      options_.gate->Available(language, *submission.valid.profile);
+  if (can_run.ok() && NeedsPreparedAnalyser(submission.valid.job)) {
+    can_run = options_.gate->Prepared(language);
   }
-  if (NeedsPreparedAnalyser(submission.valid.job)) {
-    return options_.gate->Prepared(language);
-  }
-  return absl::OkStatus();
+  return can_run;
 }
 
 absl::Status RunDispatcher::Authorise(Submission& submission) {

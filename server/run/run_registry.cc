@@ -49,28 +49,26 @@ RunRegistry::Claimed RunRegistry::Claim(const std::shared_ptr<Run>& run,
   const Key key(origin.caller.name, origin.request_id);
   absl::MutexLock lock(&mutex_);
   Evict();
-  if (!origin.request_id.empty()) {
-    if (const auto known = by_request_id_.find(key);
-        known != by_request_id_.end()) {
-      const Entry& entry = entries_.at(known->second);
-      const std::string& fingerprint = entry.live != nullptr
-                                           ? entry.live->origin().fingerprint
-                                           : entry.fingerprint;
-      if (fingerprint != origin.fingerprint) {
-        return {.how = Claimed::How::kEnded,
-                .end = {.status = RequestIdReused(origin.request_id)}};
-      }
-      if (entry.answer != nullptr) {
-        return {
-            .how = Claimed::How::kEnded,
-            .end = {.response = entry.answer, .joined = true, .kept = true}};
-      }
-      if (entry.live != nullptr &&
-          entry.live->Attach(listener, Run::Arrival::kJoined)) {
-        return {Claimed::How::kJoined, entry.live, {}};
-      }
-      // The run was abandoned and is about to end, so this request runs afresh.
+  // No run without a request_id is in there.
+  if (const auto known = by_request_id_.find(key);
+      known != by_request_id_.end()) {
+    const Entry& entry = entries_.at(known->second);
+    const std::string& fingerprint = entry.live != nullptr
+                                         ? entry.live->origin().fingerprint
+                                         : entry.fingerprint;
+    if (fingerprint != origin.fingerprint) {
+      return {.how = Claimed::How::kEnded,
+              .end = {.status = RequestIdReused(origin.request_id)}};
     }
+    if (entry.answer != nullptr) {
+      return {.how = Claimed::How::kEnded,
+              .end = {.response = entry.answer, .joined = true, .kept = true}};
+    }
+    if (entry.live != nullptr &&
+        entry.live->Attach(listener, Run::Arrival::kJoined)) {
+      return {Claimed::How::kJoined, entry.live, {}};
+    }
+    // The run was abandoned and is about to end, so this request runs afresh.
   }
   const uint64_t number = next_number_++;
   run->Attach(listener, Run::Arrival::kFirst);
