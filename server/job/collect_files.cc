@@ -13,10 +13,12 @@
 namespace sandglass::server {
 namespace {
 
-constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
-
-}  // namespace
-
+// Reads from its beginning a file that the jail handed out, and subtracts the
+// bytes read from `budget`. If the file can't be had, the result's error says
+// why: the jail's own report; kNotRegular for anything but a regular file of a
+// tmpfs; kTooLarge, with the size, for a file above the budget. Of a file that
+// shrinks meanwhile it returns what is there.
+//
 // The jail opened the file with the rights of the program's code. What kind of
 // file it is gets checked here, since a forged descriptor must not make the
 // server read something else.
@@ -62,6 +64,8 @@ FileResult ReadCollectedFile(const sandbox::FileEvent& event,
   return result;
 }
 
+}  // namespace
+
 void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
                   JobResult& result) {
   if (job.fetch.empty()) return;
@@ -72,6 +76,7 @@ void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
     }
     return;
   }
+  constexpr absl::Duration kCollectTimeout = absl::Seconds(10);
   const MonotonicTime deadline = After(Now(), kCollectTimeout);
   uint64_t budget = job.max_collected_bytes;
   result.files_left_out = true;  // until init says that it has sent all

@@ -1,6 +1,8 @@
 #ifndef SANDGLASS_SERVER_JOB_DEATH_H_
 #define SANDGLASS_SERVER_JOB_DEATH_H_
 
+#include <algorithm>
+
 #include "server/base/clock.h"
 #include "server/job/run_times.h"
 
@@ -27,7 +29,17 @@ class Death {
   // When something is to be done next.
   MonotonicTime next() const { return next_; }
   // Returns what is to be done now, as long as something is alive.
-  Step Check(MonotonicTime now);
+  Step Check(MonotonicTime now) {
+    if (now < next_) return Step::kWait;
+    const MonotonicTime give_up = After(killed_, kDeathTimeout);
+    next_ = std::min(After(now, kKillEvery), give_up);
+    if (now >= give_up) return Step::kGiveUp;
+    if (now >= After(killed_, times_.pid_namespace)) {
+      return Step::kEndPidNamespace;
+    }
+    if (now >= After(killed_, times_.jail)) return Step::kEndJail;
+    return Step::kKillByPid;
+  }
 
  private:
   const MonotonicTime killed_;

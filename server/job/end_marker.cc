@@ -8,13 +8,6 @@
 
 namespace sandglass::server {
 
-namespace {
-
-constexpr size_t kMaxDigits = 3;
-constexpr int kHighestCode = 255;
-
-}  // namespace
-
 std::string_view EndMarker::Feed(std::string_view data) {
   if (word_.empty() || exit_code_ ||
       (kept_.empty() && data.find(word_.front()) == std::string_view::npos)) {
@@ -40,6 +33,8 @@ std::string_view EndMarker::Rest() {
 }
 
 std::optional<size_t> EndMarker::SizeAt(std::string_view text) {
+  constexpr size_t kMaxDigits = 3;
+  constexpr int kHighestCode = 255;
   const size_t common = std::min(text.size(), word_.size());
   if (text.substr(0, common) != std::string_view(word_).substr(0, common)) {
     return std::nullopt;

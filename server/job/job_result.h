@@ -12,6 +12,7 @@
 #include "policy/limits/limits.h"
 #include "policy/redaction/redaction.h"
 #include "policy/verdict/verdict.h"
+#include "sandbox/jail/jail_event.h"
 #include "sandbox/wire/network_use.h"
 #include "sandbox/wire/refused_calls.h"
 #include "server/layers/library_request.h"
@@ -79,11 +80,6 @@ struct FileResult {
   FileError error = FileError::kNone;
 };
 
-struct StepTime {
-  std::string step;
-  absl::Duration duration;
-};
-
 struct Timings {
   absl::Duration acquire;
   absl::Duration stage_in;
@@ -94,7 +90,7 @@ struct Timings {
   absl::Duration stage_out;
   bool warm = false;
   std::string kind;  // the jail's
-  std::vector<StepTime> setup_steps;
+  std::vector<sandbox::StepTiming> setup_steps;
 };
 
 // Everything that is known about a finished run.

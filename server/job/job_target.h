@@ -43,15 +43,31 @@ using JobTarget =
     std::variant<OwnJail, OwnKernel, SessionCell, SessionProgram, LookAlone>;
 
 // The place in a session; null: the job runs in none.
-const SessionPlace* SessionPlaceOf(const JobTarget& target);
+inline const SessionPlace* SessionPlaceOf(const JobTarget& target) {
+  if (const auto* cell = std::get_if<SessionCell>(&target)) return cell;
+  return std::get_if<SessionProgram>(&target);
+}
 // The context there; empty outside of sessions.
-const std::string& ContextOf(const JobTarget& target);
+inline const std::string& ContextOf(const JobTarget& target) {
+  static const std::string none;
+  const SessionPlace* place = SessionPlaceOf(target);
+  return place == nullptr ? none : place->context;
+}
 // What the job takes for its session, where that has another language; else
 // null.
-const SessionSpec* GuestOf(const JobTarget& target);
+inline const SessionSpec* GuestOf(const JobTarget& target) {
+  const SessionPlace* place = SessionPlaceOf(target);
+  return place == nullptr || !place->guest ? nullptr : &*place->guest;
+}
 // Whether the text is a cell, which a kernel takes, and not a program.
-bool IsCell(const JobTarget& target);
-bool IsLookAlone(const JobTarget& target);
+inline bool IsCell(const JobTarget& target) {
+  if (const auto* look = std::get_if<LookAlone>(&target)) return look->as_cell;
+  return std::holds_alternative<OwnKernel>(target) ||
+         std::holds_alternative<SessionCell>(target);
+}
+inline bool IsLookAlone(const JobTarget& target) {
+  return std::holds_alternative<LookAlone>(target);
+}
 
 }  // namespace sandglass::server
 

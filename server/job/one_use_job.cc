@@ -353,11 +353,7 @@ class JobRun {
     timings.run = Between(start_, end_);
     timings.drain = Between(end_, end_of_drain_);
     timings.stage_out = Between(end_of_drain_, Now());
-    for (const sandbox::StepTiming& step : jail_->steps()) {
-      timings.setup_steps.push_back(
-          {std::string(sandbox::SetupStepName(static_cast<int>(step.step))),
-           step.duration});
-    }
+    timings.setup_steps = jail_->steps();
     return Result();
   }
 

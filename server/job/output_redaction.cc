@@ -20,6 +20,11 @@ bool IsText(const std::string& mime_type) {
          absl::EndsWithIgnoreCase(type, "+xml");
 }
 
+void RedactText(const policy::Redactor* redactor, std::string& text,
+                policy::RedactionCounts& counts) {
+  if (redactor != nullptr) text = redactor->Redact(text, &counts);
+}
+
 }  // namespace
 
 OutputRedaction::OutputRedaction(
@@ -43,11 +48,6 @@ std::string_view OutputRedaction::Rest() {
 
 policy::RedactionCounts OutputRedaction::counts() const {
   return redactor_ ? redactor_->counts() : policy::RedactionCounts();
-}
-
-void RedactText(const policy::Redactor* redactor, std::string& text,
-                policy::RedactionCounts& counts) {
-  if (redactor != nullptr) text = redactor->Redact(text, &counts);
 }
 
 void RedactRich(const policy::Redactor* redactor, RichOutput& output,

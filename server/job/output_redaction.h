@@ -36,10 +36,10 @@ class OutputRedaction {
   uint64_t taken_ = 0;
 };
 
-// Each of these redacts its argument as a text of its own and adds what was
-// replaced to `counts`. With a null redactor everything stays as it is.
-void RedactText(const policy::Redactor* redactor, std::string& text,
-                policy::RedactionCounts& counts);
+// Each of these redacts each text in its argument as one of its own, and adds
+// what was replaced to `counts`. With a null redactor everything stays as it
+// is.
+
 // Redacts the data that is text or JSON; images stay.
 void RedactRich(const policy::Redactor* redactor, RichOutput& output,
                 policy::RedactionCounts& counts);

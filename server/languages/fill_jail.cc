@@ -4,15 +4,11 @@
 #include "server/job/await_event.h"
 
 namespace sandglass::server {
-namespace {
-
-constexpr absl::Duration kFillTimeout = absl::Seconds(15);
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
     sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
     const JailKey& key, sandbox::FillFor fill_for) {
+  constexpr absl::Duration kFillTimeout = absl::Seconds(15);
   const MonotonicTime end = After(Now(), kFillTimeout);
   const bool waits = prestart.Has(key.kind);
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> made =

@@ -217,23 +217,23 @@ std::string LanguageProbe::Version(const policy::Language& language) const {
 }
 
 void LanguageProbe::Probe() {
-  const auto note = [this](bool& reached) {
+  const auto note = [this](bool LanguageProbe::*reached) {
     absl::MutexLock lock(&mutex_);
-    reached = true;
+    this->*reached = true;
   };
   AdoptStored();
   AskVersions(true);
-  note(versions_known_);
+  note(&LanguageProbe::versions_known_);
   PrepareAll(Turn::kQuick);
   PrepareAll(Turn::kNeeded);
-  note(usable_);
+  note(&LanguageProbe::usable_);
   PrepareAll(Turn::kOptional);
   if (!cancel_.reason().has_value()) {
     Log(LogLevel::kInfo, "languages_ready", {});
   }
   AskVersions(false);
   if (skip_canaries_) {
-    note(checked_once_);
+    note(&LanguageProbe::checked_once_);
   } else {
     CheckCanaries();
   }

@@ -34,8 +34,6 @@ bool IsKey(std::string_view name) {
   return name.size() == kKeyDigits && IsLowerHex(name);
 }
 
-std::string UnfinishedName() { return RandomId(kUnfinished, 8); }
-
 // Returns why a file can't be one of ours; empty when it can.
 std::string Objection(const struct stat& info, uint64_t max_bytes) {
   if (!S_ISREG(info.st_mode)) return "it is no regular file";
@@ -96,7 +94,7 @@ absl::StatusOr<std::string> CompileStore::Read(const std::string& key,
 
 absl::Status CompileStore::Write(const std::string& key,
                                  std::string_view bytes) const {
-  const std::string name = UnfinishedName();
+  const std::string name = RandomId(kUnfinished, 8);
   // The file has no name while it is written, so that a crash leaves nothing
   // behind. Some file systems, overlayfs among them, can't do that.
   os::Fd file(

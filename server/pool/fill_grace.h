@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "sandbox/yard/spawner_event.h"
 #include "server/base/clock.h"
 
 namespace sandglass::server {
@@ -23,7 +24,17 @@ class FillGrace {
   // the status itself, except that it is no longer a sandbox::IsZygoteStarting
   // once that has gone on for longer than the patience.
   absl::Status Judge(const std::string& kind, const absl::Status& status,
-                     MonotonicTime now);
+                     MonotonicTime now) {
+    absl::MutexLock lock(&mutex_);
+    if (!sandbox::IsZygoteStarting(status)) {
+      starting_since_.erase(kind);
+      return status;
+    }
+    const MonotonicTime since =
+        starting_since_.emplace(kind, now).first->second;
+    if (Between(since, now) < patience_) return status;
+    return absl::Status(status.code(), status.message());
+  }
 
  private:
   const absl::Duration patience_;

@@ -37,14 +37,6 @@ void LogFillNews(const JailKey& key, const absl::Status& last,
 
 }  // namespace
 
-JailPool::Entry::Entry(const PoolOptions& options, const JailKey& key,
-                       uint64_t number)
-    : serial(number),
-      kind(options.kinds ? options.kinds(key.kind) : KindOptions{}),
-      meter(options.idle_age, options.ceiling) {
-  counts.key = key;
-}
-
 JailPool::JailPool(PoolOptions options, FillFunction fill,
                    HealthFunction healthy)
     : options_(std::move(options)),

@@ -102,7 +102,11 @@ class JailPool {
     MonotonicTime checked;  // when it was last known to be alive
   };
   struct Entry {
-    Entry(const PoolOptions& options, const JailKey& key, uint64_t number);
+    Entry(const PoolOptions& options, const JailKey& key, uint64_t number)
+        : serial(number),
+          kind(options.kinds ? options.kinds(key.kind) : KindOptions{}),
+          meter(options.idle_age, options.ceiling),
+          counts{.key = key} {}
     absl::Duration UnusedFor(MonotonicTime now) const {
       return last_use ? absl::FromChrono(now - *last_use)
                       : absl::InfiniteDuration();
@@ -125,7 +129,7 @@ class JailPool {
     absl::Duration backoff;
     std::optional<MonotonicTime> retry_at;
     absl::Status last_status;  // of a fill
-    KeyState counts{};
+    KeyState counts;
   };
   using Entries = std::map<JailKey, Entry>;
 

@@ -27,15 +27,36 @@ class ApprovalOfRun final : public RunApprover {
   // The request named this approval; `fingerprint` stands for the run. An
   // error, for the caller: it can't be used. Before the run begins.
   absl::Status Name(const std::string& approval_id,
-                    const std::string& fingerprint);
+                    const std::string& fingerprint) {
+    approval_id_ = approval_id;
+    fingerprint_ = fingerprint;
+    return approvals_.Check(approval_id, subject_->caller, fingerprint);
+  }
 
   absl::StatusOr<std::optional<ApprovedBy>> Approve(
-      const policy::Findings& findings) override;
+      const policy::Findings& findings) override {
+    std::optional<ApprovedBy> before = ApprovedBefore(findings);
+    if (before || approval_id_.empty()) return before;
+    const absl::StatusOr<v1::Approval> used =
+        approvals_.Use(approval_id_, subject_->caller, fingerprint_);
+    if (!used.ok()) return used.status();
+    return ApprovedBy{approval_id_, used->approver()};
+  }
 
  private:
   // Who approved, in this session, each finding that wants it.
   std::optional<ApprovedBy> ApprovedBefore(
-      const policy::Findings& findings) const;
+      const policy::Findings& findings) const {
+    const std::string& session = subject_->shown.session_id();
+    if (session.empty() || findings.dropped > 0) return std::nullopt;
+    std::optional<ApprovedBy> approved;
+    for (const policy::Finding& finding : findings.list) {
+      if (finding.severity < policy::Severity::kRequireApproval) continue;
+      approved = approvals_.ApprovedForSession(session, finding.rule);
+      if (!approved) return std::nullopt;
+    }
+    return approved;
+  }
 
   ApprovalTable& approvals_;
   const std::shared_ptr<const ApprovalSubject> subject_;

@@ -66,11 +66,9 @@ class Run : public RunListener, public QueuedRun, public Turn {
 
   // Returns the run behind an entry of the queue or of a session's line, which
   // only ever contain runs. nullptr stays nullptr.
-  static std::shared_ptr<Run> Of(std::shared_ptr<QueuedRun> queued) {
-    return std::static_pointer_cast<Run>(std::move(queued));
-  }
-  static std::shared_ptr<Run> Of(std::shared_ptr<Turn> turn) {
-    return std::static_pointer_cast<Run>(std::move(turn));
+  template <typename Waiting>
+  static std::shared_ptr<Run> Of(std::shared_ptr<Waiting> waiting) {
+    return std::static_pointer_cast<Run>(std::move(waiting));
   }
 
   const RunOrigin& origin() const { return origin_; }

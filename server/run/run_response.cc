@@ -9,6 +9,7 @@
 #include "policy/verdict/hints.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/clocks.h"
+#include "sandbox/wire/setup_step.h"
 #include "server/base/limits_proto.h"
 #include "server/base/proto_time.h"
 #include "server/job/inspection.h"
@@ -112,9 +113,10 @@ void FillTimings(const Timings& timings, absl::Duration queued,
   *proto.mutable_total() = ToProto(total);
   proto.set_warm(timings.warm);
   proto.set_kind(timings.kind);
-  for (const StepTime& step : timings.setup_steps) {
+  for (const sandbox::StepTiming& step : timings.setup_steps) {
     v1::StepTiming& out = *proto.add_setup_steps();
-    out.set_step(step.step);
+    out.set_step(
+        std::string(sandbox::SetupStepName(static_cast<int>(step.step))));
     *out.mutable_duration() = ToProto(step.duration);
   }
 }

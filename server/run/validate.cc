@@ -57,19 +57,17 @@ class PathSet {
     if (directories_.count(path) != 0) {
       return "is a directory for another file";
     }
+    std::set<std::string> parents;
     for (size_t slash = path.find('/'); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
-      const std::string parent = path.substr(0, slash);
+      const std::string& parent = *parents.insert(path.substr(0, slash)).first;
       if (files_.count(parent) != 0) {
         return absl::StrCat("needs ", Quoted(parent),
                             " as a directory, which is a file");
       }
     }
     if (!files_.insert(path).second) return "is there twice";
-    for (size_t slash = path.find('/'); slash != std::string::npos;
-         slash = path.find('/', slash + 1)) {
-      directories_.insert(path.substr(0, slash));
-    }
+    directories_.merge(parents);
     return "";
   }
 
@@ -162,8 +160,8 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
                  const policy::Language* language,
                  const v1::RunCodeRequest& request, PhaseLimits& limits,
                  Violations& violations) {
-  const bool compiled = language != nullptr && language->compile.has_value();
-  if (language != nullptr && !compiled && request.has_compile_limits()) {
+  if (language != nullptr && !language->compile &&
+      request.has_compile_limits()) {
     violations.push_back(
         {"compile_limits",
          absl::StrCat(language->name, " has no compile phase")});
@@ -175,7 +173,7 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
       policy, *profile, language,
       language == nullptr ? policy::LimitFloors() : language->limits, run,
       "limits", violations);
-  if (!compiled) return;
+  if (language == nullptr) return;
   limits.compile =
       CompileLimits(policy, *profile, *language, request, violations);
 }
@@ -274,12 +272,6 @@ std::shared_ptr<const SessionSpec> GuestIn(const PolicySet& policy,
   return guest;
 }
 
-// A context that a request names never has an "@", so this one is different.
-std::string GuestContext(const std::string& context,
-                         const policy::Language& language) {
-  return absl::StrCat(context, "@", language.id);
-}
-
 absl::StatusOr<ValidRequest> ValidateCell(
     const PolicySet& policy, v1::RunCodeRequest&& request,
     const std::string& prefix, const std::shared_ptr<Session>& session) {
@@ -311,7 +303,9 @@ absl::StatusOr<ValidRequest> ValidateCell(
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
   if (guest != nullptr) {
-    request.set_context(GuestContext(request.context(), *spec.language));
+    // A context that a request names has no "@", so this one is another.
+    request.set_context(
+        absl::StrCat(request.context(), "@", spec.language->id));
   }
   SessionPlace place = {.session = session, .context = request.context()};
   if (guest != nullptr) place.guest = *guest;

@@ -25,7 +25,8 @@ JobResult FullResult() {
       {.path = "a", .content = "x", .mode = 0644, .size = 1});
   result.files.push_back({.path = "b", .error = FileError::kNotFound});
   result.timings.acquire = absl::Milliseconds(1);
-  result.timings.setup_steps.push_back({"mount_proc", absl::Microseconds(70)});
+  result.timings.setup_steps.push_back(
+      {sandbox::SetupStep::kMountProc, absl::Microseconds(70)});
   return result;
 }
 
