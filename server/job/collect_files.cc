@@ -80,7 +80,7 @@ void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
   const MonotonicTime deadline = After(Now(), kCollectTimeout);
   uint64_t budget = job.max_collected_bytes;
   result.files_left_out = true;  // until init says that it has sent all
-  for (bool done = false; !done && Now() < deadline;) {
+  while (Now() < deadline) {
     struct pollfd fd = {jail->control_fd(), POLLIN, 0};
     if (!PollUntil(&fd, 1, deadline)) break;
     absl::StatusOr<std::optional<sandbox::JailEvent>> event = jail->NextEvent();
@@ -94,7 +94,7 @@ void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
     if (std::holds_alternative<sandbox::ExitedEvent>(**event)) continue;
     const auto* end = std::get_if<sandbox::CollectDoneEvent>(&**event);
     result.files_left_out = end == nullptr || end->truncated;
-    done = true;
+    break;
   }
 }
 

@@ -44,11 +44,6 @@ class Memory {
   absl::flat_hash_map<Key, Decided> known_ ABSL_GUARDED_BY(mutex_);
 };
 
-Memory& TheMemory() {
-  static Memory* const memory = new Memory();
-  return *memory;
-}
-
 }  // namespace
 
 absl::StatusOr<std::optional<LibraryRequest>> CheckLibraries(
@@ -69,10 +64,11 @@ absl::StatusOr<std::optional<LibraryRequest>> CheckLibraries(
         std::move(decided), offline,
         profile->image == policy::kHostImage ? "" : profile->image};
   };
+  static Memory& memory = *new Memory();
   Memory::Key key;
   if (profile != nullptr && wish.lock.empty()) {
     key = {profile->libraries, *ecosystem, wish.libraries};
-    if (auto known = TheMemory().Find(key)) return wanted(std::move(known));
+    if (auto known = memory.Find(key)) return wanted(std::move(known));
   }
   const absl::StatusOr<policy::LibrarySet> set =
       policy::ParseLibraryRequest(*ecosystem, wish.libraries, wish.lock);
@@ -94,7 +90,7 @@ absl::StatusOr<std::optional<LibraryRequest>> CheckLibraries(
                        .names = std::move(names),
                        .wish = wish,
                        .offline = decision.offline});
-  if (wish.lock.empty()) TheMemory().Keep(key, decided);
+  if (wish.lock.empty()) memory.Keep(key, decided);
   return wanted(std::move(decided));
 }
 

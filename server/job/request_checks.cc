@@ -48,6 +48,20 @@ std::string TooMany(size_t count, size_t limit) {
   return absl::StrCat("has ", count, " entries; at most ", limit, " are taken");
 }
 
+bool RefuseLarge(absl::string_view field, size_t size, size_t limit,
+                 Violations& violations) {
+  if (size > limit)
+    violations.push_back({std::string(field), TooLarge(size, limit)});
+  return size > limit;
+}
+
+bool RefuseMany(absl::string_view field, size_t count, size_t limit,
+                Violations& violations) {
+  if (count > limit)
+    violations.push_back({std::string(field), TooMany(count, limit)});
+  return count > limit;
+}
+
 std::string Indexed(absl::string_view field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
 }
@@ -174,12 +188,9 @@ void CheckEnv(const StringMap& env, Violations& violations) {
   for (const auto& [name, value] : env) {
     bytes += name.size() + value.size() + 2;
   }
-  if (bytes > kMaxEnvBytes) {
-    // A message about each of millions of names would take far more memory than
-    // the names do.
-    violations.push_back({"env", TooLarge(bytes, kMaxEnvBytes)});
-    return;
-  }
+  // A message about each of millions of names would take far more memory than
+  // the names do.
+  if (RefuseLarge("env", bytes, kMaxEnvBytes, violations)) return;
   for (const auto& [name, value] : env) {
     if (!IsEnvName(name)) {
       violations.push_back({Keyed("env", name),
@@ -197,10 +208,7 @@ void CheckEnv(const StringMap& env, Violations& violations) {
 }
 
 void CheckLabels(const StringMap& labels, Violations& violations) {
-  if (labels.size() > kMaxLabels) {
-    violations.push_back({"labels", TooMany(labels.size(), kMaxLabels)});
-    return;
-  }
+  if (RefuseMany("labels", labels.size(), kMaxLabels, violations)) return;
   for (const auto& [key, value] : labels) {
     if (key.empty() || key.size() > kMaxLabelKeyBytes ||
         !IsPrintableAscii(key)) {
@@ -208,10 +216,9 @@ void CheckLabels(const StringMap& labels, Violations& violations) {
                             absl::StrCat("a key has 1 to ", kMaxLabelKeyBytes,
                                          " printable ASCII characters")});
     }
-    if (value.size() > kMaxLabelValueBytes) {
-      violations.push_back(
-          {Keyed("labels", key), TooLarge(value.size(), kMaxLabelValueBytes)});
-    } else if (std::ranges::any_of(value, absl::ascii_iscntrl)) {
+    if (!RefuseLarge(Keyed("labels", key), value.size(), kMaxLabelValueBytes,
+                     violations) &&
+        std::ranges::any_of(value, absl::ascii_iscntrl)) {
       violations.push_back(
           {Keyed("labels", key), "the value has a control character"});
     }

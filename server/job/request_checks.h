@@ -34,6 +34,12 @@ inline constexpr size_t kMaxLabelValueBytes = 256;
 bool HasNul(const std::string& text);
 std::string TooLarge(size_t size, size_t limit);
 std::string TooMany(size_t count, size_t limit);
+// Whether a field has more than `limit` bytes or entries, which is then a
+// violation.
+bool RefuseLarge(absl::string_view field, size_t size, size_t limit,
+                 Violations& violations);
+bool RefuseMany(absl::string_view field, size_t count, size_t limit,
+                Violations& violations);
 // "files[3]".
 std::string Indexed(absl::string_view field, size_t index);
 // Names a map's entry by its key, as far as that can be shown: "env[\"A B\"]".

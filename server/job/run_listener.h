@@ -9,10 +9,6 @@
 #include "absl/time/time.h"
 #include "server/job/job.h"
 
-namespace sandglass::sandbox {
-struct FileEvent;
-}  // namespace sandglass::sandbox
-
 namespace sandglass::v1 {
 class RunCodeResponse;
 }  // namespace sandglass::v1

@@ -16,15 +16,12 @@ namespace {
 // are stored in another form.
 constexpr uint64_t kFormat = 1;
 
-// memmem(3) is fast on megabytes, std::string::find isn't.
-bool Contains(const std::string& text, const std::string& word) {
-  return ::memmem(text.data(), text.size(), word.data(), word.size()) !=
-         nullptr;
-}
-
 bool HasAny(const std::string& text, const std::vector<std::string>& words) {
-  return std::ranges::any_of(
-      words, [&](const auto& word) { return Contains(text, word); });
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    // memmem(3) is fast on megabytes, std::string::find isn't.
+    return ::memmem(text.data(), text.size(), word.data(), word.size()) !=
+           nullptr;
+  });
 }
 
 // A deadline lowers the wall time to what is left, which is hardly ever the

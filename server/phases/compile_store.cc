@@ -106,10 +106,14 @@ absl::Status CompileStore::Write(const std::string& key,
                         0600));
   }
   if (!file.valid()) return Failure("make a file in", path_);
+  // A link to /proc is the only way to give the file a name without a
+  // capability: open(2), "O_TMPFILE".
+  const std::string link = absl::StrCat("/proc/self/fd/", file.get());
   // The umask must not change the mode.
   if (::fchmod(file.get(), 0600) == 0 &&
       os::WriteAll(file.get(), AbslView(bytes)) &&
-      (!nameless || Name(file, name)) &&
+      (!nameless || ::linkat(AT_FDCWD, link.c_str(), directory_.get(),
+                             name.c_str(), AT_SYMLINK_FOLLOW) == 0) &&
       ::renameat(directory_.get(), name.c_str(), directory_.get(),
                  key.c_str()) == 0) {
     return absl::OkStatus();
@@ -117,12 +121,6 @@ absl::Status CompileStore::Write(const std::string& key,
   absl::Status failure = Failure("write to", path_);
   ::unlinkat(directory_.get(), name.c_str(), 0);
   return failure;
-}
-
-bool CompileStore::Name(const os::Fd& file, const std::string& name) const {
-  // This is the only way without a capability: open(2), "O_TMPFILE".
-  return ::linkat(AT_FDCWD, absl::StrCat("/proc/self/fd/", file.get()).c_str(),
-                  directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 bool CompileStore::Remove(const std::string& key) const {

@@ -58,8 +58,6 @@ class CompileStore {
  private:
   CompileStore(std::string path, os::Fd directory)
       : path_(std::move(path)), directory_(std::move(directory)) {}
-  // Gives a name to a file that has none.
-  bool Name(const os::Fd& file, const std::string& name) const;
 
   std::string path_;
   os::Fd directory_;

@@ -267,11 +267,10 @@ absl::StatusOr<SharedInspected> LookApart(JobRunner& runner, const Job& job,
 // The facts that a compiler left for the rules.
 absl::StatusOr<std::string> SaidByCompiler(const Compiled& compiled,
                                            const Job& job) {
-  for (const FileResult& file : compiled.files) {
-    if (file.path == job.inspection->language->analyser->facts) {
-      return file.content;
-    }
-  }
+  const auto facts = std::ranges::find(
+      compiled.files, job.inspection->language->analyser->facts,
+      &FileResult::path);
+  if (facts != compiled.files.end()) return facts->content;
   return absl::InvalidArgumentError("its compiler told nothing of it");
 }
 

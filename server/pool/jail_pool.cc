@@ -95,17 +95,14 @@ void JailPool::Stop() {
 
 std::unique_ptr<Jail> JailPool::Acquire(const JailKey& key) {
   if (options_.floor == 0) return nullptr;
-  bool first = true;
-  while (true) {
+  for (bool first = true;; first = false) {
     // Declared before the lock below, so that no jail is destroyed while it is
     // held.
     std::unique_ptr<Jail> jail = HandOutNewest(key, first);
     if (jail == nullptr || healthy_(*jail)) return jail;
-    first = false;
     absl::MutexLock lock(&mutex_);
-    if (stopped_) continue;
     const auto it = entries_.find(key);
-    if (it == entries_.end()) continue;
+    if (stopped_ || it == entries_.end()) continue;
     --it->second.counts.hits;
     ++it->second.counts.died_idle;
     // Ending it takes system calls, so a filler does it.

@@ -214,14 +214,13 @@ void RunDispatcher::RecordRefusedCalls(const Run& run,
 }
 
 void RunDispatcher::EndCancelled(Run& run) {
-  switch (*run.cancel().reason()) {
-    case policy::KillReason::kShutdown:
-      return EndUnstarted(run, ShuttingDown());
-    case policy::KillReason::kSessionDied:
-      return EndUnstarted(run, run.origin().session->Lives());
-    default:
-      return EndUnstarted(run, absl::OkStatus());
+  const policy::KillReason reason = *run.cancel().reason();
+  absl::Status status;
+  if (reason == policy::KillReason::kShutdown) status = ShuttingDown();
+  if (reason == policy::KillReason::kSessionDied) {
+    status = run.origin().session->Lives();
   }
+  EndUnstarted(run, status);
 }
 
 void RunDispatcher::EndUnstarted(Run& run, const absl::Status& status) {
@@ -236,18 +235,13 @@ void RunDispatcher::EndUnstarted(Run& run, const absl::Status& status) {
   Finish(run, end, queued);
 }
 
-RunEnd RunDispatcher::Audited(Run& run, const RunEnd& end,
-                              absl::Duration queued) {
-  if (options_.audit == nullptr) return end;
-  const absl::Status written =
-      options_.audit->Write(run, end, queued, Since(run.origin().accepted));
-  return written.ok() ? end : RunEnd{.status = written};
-}
-
-void RunDispatcher::Finish(Run& run, const RunEnd& unaudited,
-                           absl::Duration queued) {
-  const RunEnd end = Audited(run, unaudited, queued);
+void RunDispatcher::Finish(Run& run, RunEnd end, absl::Duration queued) {
   const RunOrigin& origin = run.origin();
+  if (options_.audit != nullptr) {
+    const absl::Status written =
+        options_.audit->Write(run, end, queued, Since(origin.accepted));
+    if (!written.ok()) end = RunEnd{.status = written};
+  }
   const absl::Duration total = Since(origin.accepted);
   if (end.status.ok()) {
     const v1::RunCodeResponse& response = *end.response;

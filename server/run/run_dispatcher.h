@@ -145,11 +145,9 @@ class RunDispatcher {
   void EndCancelled(Run& run);
   // Ends a run that never started.
   void EndUnstarted(Run& run, const absl::Status& status);
-  // Every run that was accepted ends here, once.
-  void Finish(Run& run, const RunEnd& unaudited, absl::Duration queued);
-  // Writes the end into the audit log, and returns the answer that follows from
-  // that.
-  RunEnd Audited(Run& run, const RunEnd& end, absl::Duration queued);
+  // Every run that was accepted ends here, once: in the audit log, by what
+  // comes of that in the log, and for all who wait.
+  void Finish(Run& run, RunEnd end, absl::Duration queued);
 
   const DispatcherOptions options_;
   Admission admission_;

@@ -22,9 +22,9 @@ namespace {
 void CheckCode(const std::string& code, Violations& violations) {
   if (code.empty()) {
     violations.push_back({"code", "is empty; there is nothing to run"});
-  } else if (code.size() > kMaxCodeBytes) {
-    violations.push_back({"code", TooLarge(code.size(), kMaxCodeBytes)});
-  } else if (const size_t nul = code.find('\0'); nul != std::string::npos) {
+  }
+  if (RefuseLarge("code", code.size(), kMaxCodeBytes, violations)) return;
+  if (const size_t nul = code.find('\0'); nul != std::string::npos) {
     violations.push_back(
         {"code", absl::StrCat("has a NUL byte at offset ", nul)});
   }
@@ -32,10 +32,8 @@ void CheckCode(const std::string& code, Violations& violations) {
 
 void CheckArgs(const v1::RunCodeRequest& request, Violations& violations) {
   const auto& args = request.args();
-  if (args.size() > static_cast<int>(kMaxArgs)) {
-    violations.push_back({"args", TooMany(args.size(), kMaxArgs)});
-    return;
-  }
+  const auto count = static_cast<size_t>(args.size());
+  if (RefuseMany("args", count, kMaxArgs, violations)) return;
   size_t bytes = 0;
   for (int i = 0; i < args.size(); ++i) {
     bytes += args[i].size() + 1;
@@ -43,9 +41,7 @@ void CheckArgs(const v1::RunCodeRequest& request, Violations& violations) {
       violations.push_back({Indexed("args", i), "has a NUL byte"});
     }
   }
-  if (bytes > kMaxArgBytes) {
-    violations.push_back({"args", TooLarge(bytes, kMaxArgBytes)});
-  }
+  RefuseLarge("args", bytes, kMaxArgBytes, violations);
 }
 
 // The paths that are taken already, with files and directories kept separately:
@@ -79,10 +75,8 @@ class PathSet {
 void CheckFiles(const v1::RunCodeRequest& request,
                 const policy::Language* language, Violations& violations) {
   const auto& files = request.files();
-  if (files.size() > static_cast<int>(kMaxFiles)) {
-    violations.push_back({"files", TooMany(files.size(), kMaxFiles)});
-    return;
-  }
+  const auto count = static_cast<size_t>(files.size());
+  if (RefuseMany("files", count, kMaxFiles, violations)) return;
   PathSet taken;
   // The files that the compile phase puts beside those of the request.
   std::set<std::string> products;
@@ -113,17 +107,13 @@ void CheckFiles(const v1::RunCodeRequest& request,
       violations.push_back({field, absl::StrCat(Quoted(path), " ", conflict)});
     }
   }
-  if (bytes > kMaxFileBytes) {
-    violations.push_back({"files", TooLarge(bytes, kMaxFileBytes)});
-  }
+  RefuseLarge("files", bytes, kMaxFileBytes, violations);
 }
 
 void CheckFetch(const v1::RunCodeRequest& request, Violations& violations) {
   const auto& fetch = request.fetch();
-  if (fetch.size() > static_cast<int>(kMaxFetch)) {
-    violations.push_back({"fetch", TooMany(fetch.size(), kMaxFetch)});
-    return;
-  }
+  const auto count = static_cast<size_t>(fetch.size());
+  if (RefuseMany("fetch", count, kMaxFetch, violations)) return;
   for (int i = 0; i < fetch.size(); ++i) {
     if (const absl::Status valid = policy::ValidateGlob(fetch[i]);
         !valid.ok()) {
@@ -133,10 +123,9 @@ void CheckFetch(const v1::RunCodeRequest& request, Violations& violations) {
 }
 
 void CheckMarks(const v1::RunCodeRequest& request, Violations& violations) {
-  if (request.request_id().size() > kMaxRequestIdBytes) {
-    violations.push_back({"request_id", TooLarge(request.request_id().size(),
-                                                 kMaxRequestIdBytes)});
-  } else if (!IsPrintableAscii(request.request_id())) {
+  if (!RefuseLarge("request_id", request.request_id().size(),
+                   kMaxRequestIdBytes, violations) &&
+      !IsPrintableAscii(request.request_id())) {
     violations.push_back(
         {"request_id", "has characters that are not printable ASCII"});
   }
@@ -176,13 +165,6 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
   if (language == nullptr) return;
   limits.compile =
       CompileLimits(policy, *profile, *language, request, violations);
-}
-
-void CheckStdin(const v1::RunCodeRequest& request, Violations& violations) {
-  if (request.stdin().size() > kMaxStdinBytes) {
-    violations.push_back(
-        {"stdin", TooLarge(request.stdin().size(), kMaxStdinBytes)});
-  }
 }
 
 // Refuses what a run with rich results can't have.
@@ -283,7 +265,7 @@ absl::StatusOr<ValidRequest> ValidateCell(
     return SessionWithoutKernel(session->id());
   }
   CheckCode(request.code(), violations);
-  CheckStdin(request, violations);
+  RefuseLarge("stdin", request.stdin().size(), kMaxStdinBytes, violations);
   CheckArgs(request, violations);
   CheckContext(request.context(), violations);
   if (spec.language == nullptr) {
@@ -338,7 +320,7 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
   // A profile that is only tried uses the host's jails.
   if (instead == nullptr) language = InImageOf(policy, profile, language);
   CheckCode(request.code(), violations);
-  CheckStdin(request, violations);
+  RefuseLarge("stdin", request.stdin().size(), kMaxStdinBytes, violations);
   if (!request.context().empty()) {
     violations.push_back({"context", "is for runs with a session_id"});
   }
