@@ -11,22 +11,15 @@
 #include "server/job/job_builder.h"
 
 namespace sandglass::server {
-namespace {
-
-using sandbox::Jail;
-
-constexpr absl::Duration kCreateTimeout = absl::Seconds(15);
-// After so many tries, a fresh interpreter will do.
-constexpr int kZygoteTries = 2;
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
+MadeJail JailSource::Next() {
+  constexpr absl::Duration kCreateTimeout = absl::Seconds(15);
+  // After so many tries, a fresh interpreter will do.
+  constexpr int kZygoteTries = 2;
   // Only an idle jail is used here, because starting an interpreter and waiting
   // until it is ready takes longer than starting the program itself.
   if (!job_.prestart.empty()) {
     const JailKey key = KeyOf(job_.prestart);
-    if (std::unique_ptr<Jail> jail = AcquireIdle(key)) return jail;
+    if (std::unique_ptr<sandbox::Jail> jail = AcquireIdle(key)) return jail;
     // A trial, however, is meant to test exactly that.
     if (job_.is_trial) {
       if (auto jail = pool_.Fill(key); jail.ok()) return jail;
@@ -34,15 +27,15 @@ absl::StatusOr<std::unique_ptr<Jail>> JailSource::Next() {
   }
   if (sandbox_.Makes(job_.zygote) && zygote_tries_++ < kZygoteTries) {
     const JailKey key = KeyOf(job_.zygote);
-    if (std::unique_ptr<Jail> jail = AcquireIdle(key)) return jail;
+    if (std::unique_ptr<sandbox::Jail> jail = AcquireIdle(key)) return jail;
     if (auto jail = pool_.Fill(key); jail.ok()) return jail;
     zygote_tries_ = kZygoteTries;
   }
   const JailKey key = KeyOf(sandbox::kExecKind);
-  if (std::unique_ptr<Jail> jail = AcquireIdle(key)) return jail;
+  if (std::unique_ptr<sandbox::Jail> jail = AcquireIdle(key)) return jail;
   // The new jail isn't ready yet: the program is sent while init still
   // prepares.
-  absl::StatusOr<std::unique_ptr<Jail>> jail =
+  MadeJail jail =
       sandbox_.CreateJail(key.kind, key.profile, key.limits, kCreateTimeout,
                           sandbox::FillFor::kRun, key.layer.id);
   if (jail.ok()) (*jail)->Hold(key.layer.pin);
@@ -54,8 +47,8 @@ JailKey JailSource::KeyOf(const std::string& kind) const {
   return {kind, job_.template_name, job_.limits, job_.layer};
 }
 
-std::unique_ptr<Jail> JailSource::AcquireIdle(const JailKey& key) {
-  std::unique_ptr<Jail> jail =
+std::unique_ptr<sandbox::Jail> JailSource::AcquireIdle(const JailKey& key) {
+  std::unique_ptr<sandbox::Jail> jail =
       job_.is_trial ? pool_.AcquireForTrial(key) : pool_.Acquire(key);
   warm_ = jail != nullptr;
   kind_ = key.kind;
@@ -72,7 +65,7 @@ absl::Status SetupError(const sandbox::FailedEvent& failed) {
   return sandbox::SetupFailure(static_cast<int>(failed.step), failed.error);
 }
 
-sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
+sandbox::ProgramSpec ToProgram(const Job& job, const sandbox::Jail& jail) {
   sandbox::ProgramSpec program;
   program.argv = jail.has_runner()   ? job.runner_argv
                  : jail.prestarted() ? job.prestart_argv
@@ -100,7 +93,8 @@ sandbox::ProgramSpec ToProgram(const Job& job, const Jail& jail) {
   return program;
 }
 
-std::string WaitingFrame(const Job& job, const Jail& jail, EndMarker& note) {
+std::string WaitingFrame(const Job& job, const sandbox::Jail& jail,
+                         EndMarker& note) {
   note = EndMarker();
   if (!jail.prestarted()) return "";
   std::optional<std::string> secret;

@@ -25,7 +25,7 @@ class JailSource {
   // handed out, the job can try the next one, since nothing has run in it.
   // RESOURCE_EXHAUSTED: there is no free slot. UNAVAILABLE: the spawner is
   // gone. A jail without a runner may not be ready yet.
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> Next();
+  MadeJail Next();
 
   // Whether the latest jail existed before it was asked for.
   bool warm() const { return warm_; }

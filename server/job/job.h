@@ -49,25 +49,31 @@ struct CompileCaching {
   policy::CompileCacheRules rules;
 };
 
-// The compile phase of a job: what differs from its run.
-struct CompileJob {
-  std::string template_name;  // a jail template without a network
-  std::vector<std::string> argv;
+// What a phase of a job starts, and in which jail.
+struct PhaseProgram {
+  // The jail template of the profile; for a compile one without a network.
+  std::string template_name;
+  std::vector<std::string> argv;  // argv[0] is the absolute executable
   std::vector<std::pair<std::string, std::string>> env;
-  std::vector<std::string> artifacts;  // paths and globs for the run's jail
   policy::Limits limits;
+  // What the runtime writes to stderr when it gives up for lack of memory.
   std::vector<std::string> out_of_memory;
-  std::optional<CompileCaching> caching;  // absent: never kept
-  // As in Job.
+  // The kind of jail in which an interpreter waits that can run the program as
+  // well; empty when there is none.
   std::string prestart;
-  std::vector<std::string> prestart_argv;
+  std::vector<std::string> prestart_argv;  // what that interpreter is told
+};
+
+// The compile phase of a job: what differs from its run.
+struct CompileJob : PhaseProgram {
+  std::vector<std::string> artifacts;     // paths and globs for the run's jail
+  std::optional<CompileCaching> caching;  // absent: never kept
 };
 
 // A validated run with all defaults filled in. A plain value.
-struct Job {
+struct Job : PhaseProgram {
   std::string run_id;
   policy::Phase phase = policy::Phase::kRun;
-  std::string template_name;  // the jail template of the profile
   std::optional<LibraryRequest> libraries;
   // The ecosystem whose libraries its profile lets it ask for; when one is
   // missing, a hint says so.
@@ -76,17 +82,12 @@ struct Job {
   std::string source_file;  // below /workspace; empty when there is no program
   std::string code;
   std::optional<CompileJob> compile;  // comes first
-  std::vector<std::string> argv;      // argv[0] is the absolute executable
   // The zygote whose runner can run the job as well; empty when there is none.
   std::string zygote;
   std::vector<std::string>
       runner_argv;  // for that: the program and its arguments
-  // The kind of jail in which an interpreter waits that can run the job as
-  // well; empty when there is none.
-  std::string prestart;
-  std::vector<std::string> prestart_argv;  // what that interpreter is told
-  bool prestart_tells_end = false;  // whether it says when the program is over
-  std::vector<std::pair<std::string, std::string>> env;
+  // Whether the interpreter that waits says when the program is over.
+  bool prestart_tells_end = false;
   struct File {
     std::string path;  // relative to /workspace, already validated
     std::string content;
@@ -100,9 +101,6 @@ struct Job {
   std::vector<File> files;
   std::string stdin_data;
   std::vector<std::string> fetch;  // paths and globs relative to /workspace
-  policy::Limits limits;
-  // What the runtime writes to stderr when it gives up for lack of memory.
-  std::vector<std::string> out_of_memory;
   uint64_t max_collected_bytes = kMaxCollectedBytes;
   uint32_t max_collected_files = kMaxCollectedFiles;
   // Its standard input stays open although there is nothing to write to it yet.

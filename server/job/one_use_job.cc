@@ -62,7 +62,7 @@ class JobRun {
   absl::Status Acquire() {
     gone_ = false;
     jail_.reset();  // a jail that died gives up its slot
-    absl::StatusOr<std::unique_ptr<Jail>> jail = source_.Next();
+    MadeJail jail = source_.Next();
     if (!jail.ok()) return jail.status();
     jail_ = *std::move(jail);
     if (!look_.CanBeIn(*jail_)) return absl::OkStatus();
@@ -142,9 +142,8 @@ class JobRun {
       exited_ = false;
       const MonotonicTime deadline = After(drain_began_, kRunnerEndTimeout);
       while (!exited_ && !gone_ && Now() < deadline) {
-        if (absl::Status status = PollOnce(deadline); !status.ok()) {
-          return status;
-        }
+        absl::Status status = PollOnce(deadline);
+        if (!status.ok()) return status;
       }
       exited_ = true;
       done_ = false;

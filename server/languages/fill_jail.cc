@@ -5,13 +5,12 @@
 
 namespace sandglass::server {
 
-absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
-    sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
-    const JailKey& key, sandbox::FillFor fill_for) {
+MadeJail FillJail(sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
+                  const JailKey& key, sandbox::FillFor fill_for) {
   constexpr absl::Duration kFillTimeout = absl::Seconds(15);
   const MonotonicTime end = After(Now(), kFillTimeout);
   const bool waits = prestart.Has(key.kind);
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> made =
+  MadeJail made =
       sandbox.CreateJail(waits ? sandbox::kExecKind : key.kind, key.profile,
                          key.limits, kFillTimeout, fill_for, key.layer.id);
   if (!made.ok()) return made;

@@ -1,12 +1,9 @@
 #ifndef SANDGLASS_SERVER_LANGUAGES_FILL_JAIL_H_
 #define SANDGLASS_SERVER_LANGUAGES_FILL_JAIL_H_
 
-#include <memory>
-
-#include "absl/status/statusor.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/languages/prestart_kinds.h"
-#include "server/pool/pool_targets.h"
+#include "server/pool/jail_pool.h"
 
 namespace sandglass::server {
 
@@ -14,9 +11,8 @@ namespace sandglass::server {
 // seconds; for a prestart kind, until its interpreter waits. INTERNAL: a step
 // failed; UNAVAILABLE: the jail died before it was ready, or the spawner is
 // gone; RESOURCE_EXHAUSTED: no slot is free.
-absl::StatusOr<std::unique_ptr<sandbox::Jail>> FillJail(
-    sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
-    const JailKey& key, sandbox::FillFor fill_for);
+MadeJail FillJail(sandbox::Sandbox& sandbox, const PrestartKinds& prestart,
+                  const JailKey& key, sandbox::FillFor fill_for);
 
 }  // namespace sandglass::server
 

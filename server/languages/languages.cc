@@ -114,9 +114,8 @@ class DraftFiller : public RunListener {
 
 absl::Status CheckInstalled(const policy::Language& language) {
   for (const std::string& path : Executables(language)) {
-    if (absl::Status found = CheckExecutable(language, path); !found.ok()) {
-      return found;
-    }
+    absl::Status found = CheckExecutable(language, path);
+    if (!found.ok()) return found;
   }
   return absl::OkStatus();
 }
@@ -185,9 +184,8 @@ bool LanguageProbe::Checking(const policy::Language& language) const {
 }
 
 absl::Status LanguageProbe::Usable(const policy::Language& language) const {
-  if (absl::Status installed = CheckInstalled(language); !installed.ok()) {
-    return installed;
-  }
+  absl::Status installed = CheckInstalled(language);
+  if (!installed.ok()) return installed;
   if (!language.prepare || language.prepare->optional) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);
   const auto it = prepared_.find(KeyOf(language));

@@ -39,20 +39,14 @@ absl::Status ApplyDeadline(std::optional<MonotonicTime> deadline,
 // The compile phase as a job: the same files with another command.
 Job ToCompileJob(const Job& job) {
   Job compile;
+  static_cast<PhaseProgram&>(compile) = *job.compile;
   compile.run_id = job.run_id;
   compile.phase = policy::Phase::kCompile;
-  compile.template_name = job.compile->template_name;
   compile.layer = job.layer;
   compile.source_file = job.source_file;
   compile.code = job.code;
   compile.files = job.files;
-  compile.argv = job.compile->argv;
-  compile.env = job.compile->env;
   compile.fetch = job.compile->artifacts;
-  compile.limits = job.compile->limits;
-  compile.out_of_memory = job.compile->out_of_memory;
-  compile.prestart = job.compile->prestart;
-  compile.prestart_argv = job.compile->prestart_argv;
   compile.redactor = job.redactor;
   // The artifacts pass through the daemon's memory.
   compile.max_collected_bytes =
@@ -164,10 +158,8 @@ absl::StatusOr<CompileEnd> CompileOrFind(JobRunner& runner, Job& job,
          {"hit", found != nullptr}});
     if (found != nullptr) return FromCache(job, std::move(found));
   }
-  if (absl::Status enough = ApplyDeadline(deadline, job.compile->limits);
-      !enough.ok()) {
-    return enough;
-  }
+  absl::Status enough = ApplyDeadline(deadline, job.compile->limits);
+  if (!enough.ok()) return enough;
   absl::StatusOr<CompileEnd> end = Compile(runner, job, cancel);
   // The toolchain may have changed while it was at work: whatever it made, it
   // is not what this key, or the new one, stands for.
@@ -250,10 +242,8 @@ absl::StatusOr<SharedInspected> LookApart(JobRunner& runner, const Job& job,
   }
   const MonotonicTime began = Now();
   Job look = MakeLookJob(job);
-  if (absl::Status enough = ApplyDeadline(deadline, look.limits);
-      !enough.ok()) {
-    return enough;
-  }
+  absl::Status enough = ApplyDeadline(deadline, look.limits);
+  if (!enough.ok()) return enough;
   absl::StatusOr<JobResult> looked = runner.Run(look, cancel, nullptr);
   if (!looked.ok()) return looked.status();
   if (cancel.reason().has_value()) {
@@ -361,9 +351,8 @@ absl::StatusOr<JobResult> RunPhases(JobRunner& runner, Job& job,
                                "its compiler takes what the analyser can't"));
     if (inspected->decision != Decision::kRun) return NotLetRun(job, inspected);
   }
-  if (absl::Status enough = ApplyDeadline(deadline, job.limits); !enough.ok()) {
-    return enough;
-  }
+  absl::Status enough = ApplyDeadline(deadline, job.limits);
+  if (!enough.ok()) return enough;
   absl::StatusOr<JobResult> result = runner.Run(job, cancel, listener);
   if (result.ok() && result->not_looked_at) {
     // Either no runner was there to look at it, or it says why it did not.

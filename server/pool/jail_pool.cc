@@ -170,14 +170,13 @@ std::unique_ptr<Jail> JailPool::AcquireForTrial(const JailKey& key) {
   return healthy_(*jail) ? std::move(jail) : nullptr;
 }
 
-absl::StatusOr<std::unique_ptr<Jail>> JailPool::Fill(const JailKey& key) {
+MadeJail JailPool::Fill(const JailKey& key) {
   const MonotonicTime began = Now();
   {
     absl::MutexLock lock(&mutex_);
     if (callers_filling_++ == 0) held_since_ = began;
   }
-  absl::StatusOr<std::unique_ptr<Jail>> jail =
-      MakeJail(key, sandbox::FillFor::kRun);
+  MadeJail jail = MakeJail(key, sandbox::FillFor::kRun);
   absl::Status last = jail.status();
   {
     absl::MutexLock lock(&mutex_);
@@ -205,9 +204,8 @@ std::vector<JailPool::KeyState> JailPool::State() const {
   return states;
 }
 
-absl::StatusOr<std::unique_ptr<Jail>> JailPool::MakeJail(
-    const JailKey& key, sandbox::FillFor fill_for) {
-  absl::StatusOr<std::unique_ptr<Jail>> jail = fill_(key, fill_for);
+MadeJail JailPool::MakeJail(const JailKey& key, sandbox::FillFor fill_for) {
+  MadeJail jail = fill_(key, fill_for);
   if (jail.ok() && *jail == nullptr) {
     return absl::InternalError("the fill made no jail");
   }
@@ -445,8 +443,7 @@ void JailPool::Drop(Work work) {
 
 void JailPool::FillOne(const Work& work) {
   const MonotonicTime began = Now();
-  absl::StatusOr<std::unique_ptr<Jail>> jail =
-      MakeJail(work.key, work.fill_for);
+  MadeJail jail = MakeJail(work.key, work.fill_for);
   const absl::Status status = jail.status();
   absl::Status last = status;
   {

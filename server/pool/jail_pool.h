@@ -23,11 +23,12 @@
 
 namespace sandglass::server {
 
+// A jail, or why there is none.
+using MadeJail = absl::StatusOr<std::unique_ptr<sandbox::Jail>>;
+
 // Makes one jail and waits until it is ready for a run; must come to an end.
 // Called on filler threads and on callers' threads, several at once.
-using FillFunction =
-    std::function<absl::StatusOr<std::unique_ptr<sandbox::Jail>>(
-        const JailKey&, sandbox::FillFor)>;
+using FillFunction = std::function<MadeJail(const JailKey&, sandbox::FillFor)>;
 // Returns false when the jail died while it was idle. Must neither block nor
 // call the pool.
 using HealthFunction = std::function<bool(sandbox::Jail&)>;
@@ -83,8 +84,7 @@ class JailPool {
 
   // Makes a jail on the caller's thread. Because a run waits for this one, the
   // fillers hold back meanwhile (PoolOptions::longest_hold).
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> Fill(const JailKey& key)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  MadeJail Fill(const JailKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Does for the fillers what Admission::Recheck does for PopOverdue.
   void Recheck() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -143,8 +143,7 @@ class JailPool {
     bool slow = false;
   };
 
-  absl::StatusOr<std::unique_ptr<sandbox::Jail>> MakeJail(
-      const JailKey& key, sandbox::FillFor fill_for);
+  MadeJail MakeJail(const JailKey& key, sandbox::FillFor fill_for);
   void FillerLoop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sleeps until there is something to do. Returns nullopt after Stop().
   std::optional<Work> NextWork() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -25,8 +25,10 @@ bool IsText(std::string_view content) {
          policy::IsValidUtf8(content);
 }
 
-void AddText(std::string_view content, uint64_t& room,
-             v1::ApprovalInput& input) {
+void ShowInput(std::string_view content, const std::string& sha256,
+               uint64_t& room, v1::ApprovalInput& input) {
+  input.set_size_bytes(content.size());
+  input.set_sha256(sha256);
   if (content.size() > room || !IsText(content)) return;
   room -= content.size();
   input.set_text(content.data(), content.size());
@@ -89,15 +91,10 @@ void ShowInputs(Run& run, v1::Approval& shown) {
     const RunInputs::File& file = inputs.files[i];
     v1::ApprovalInput& input = *shown.add_files();
     input.set_path(file.path);
-    input.set_size_bytes(file.bytes);
-    input.set_sha256(file.sha256);
-    AddText(job.files[i].bytes(), room, input);
+    ShowInput(job.files[i].bytes(), file.sha256, room, input);
   }
   if (inputs.stdin_bytes == 0) return;
-  v1::ApprovalInput& input = *shown.mutable_stdin();
-  input.set_size_bytes(inputs.stdin_bytes);
-  input.set_sha256(inputs.stdin_sha256);
-  AddText(job.stdin_data, room, input);
+  ShowInput(job.stdin_data, inputs.stdin_sha256, room, *shown.mutable_stdin());
 }
 
 uint64_t TextBytes(const v1::Approval& approval) {

@@ -186,9 +186,8 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   shown.set_caller(subject.caller.name);
   *shown.mutable_create_time() = ToProto(now);
   *shown.mutable_expire_time() = ToProto(now + subject.expires_after);
-  if (absl::Status noted = Record("approval_asked", shown); !noted.ok()) {
-    return noted;
-  }
+  absl::Status noted = Record("approval_asked", shown);
+  if (!noted.ok()) return noted;
   needed.set_approval_id(id);
   *needed.mutable_expire_time() = shown.expire_time();
   needed.set_self_approval(shown.self_approval());
@@ -349,9 +348,8 @@ absl::StatusOr<v1::Approval> ApprovalTable::Answer(Entry& entry,
 
 absl::StatusOr<v1::Approval> ApprovalTable::Approve(
     const Caller& caller, const v1::ApproveRequest& request) {
-  if (absl::Status fits = CheckComment(request.comment()); !fits.ok()) {
-    return fits;
-  }
+  absl::Status fits = CheckComment(request.comment());
+  if (!fits.ok()) return fits;
   absl::MutexLock lock(&mutex_);
   absl::StatusOr<Entry*> found = Find(caller, request.approval_id());
   if (!found.ok()) return found.status();
@@ -393,9 +391,8 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
 
 absl::StatusOr<v1::Approval> ApprovalTable::Deny(
     const Caller& caller, const v1::DenyRequest& request) {
-  if (absl::Status fits = CheckComment(request.comment()); !fits.ok()) {
-    return fits;
-  }
+  absl::Status fits = CheckComment(request.comment());
+  if (!fits.ok()) return fits;
   absl::MutexLock lock(&mutex_);
   absl::StatusOr<Entry*> found = Find(caller, request.approval_id());
   if (!found.ok()) return found.status();

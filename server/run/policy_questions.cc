@@ -35,11 +35,9 @@ absl::StatusOr<policy::Profile> PolicyQuestions::Parse(
   absl::StatusOr<policy::Profile> profile =
       policy::ParseProfile(request.name(), request.text(), *redactions);
   if (!profile.ok()) return profile;
-  if (absl::Status good =
-          PolicySet::CheckProfile(policy_.Get()->languages(), *profile);
-      !good.ok()) {
-    return good;
-  }
+  absl::Status good =
+      PolicySet::CheckProfile(policy_.Get()->languages(), *profile);
+  if (!good.ok()) return good;
   const absl::StatusOr<policy::SeccompPolicy> calls =
       policy::SeccompPolicy::Load(absl::StrCat(policy_dir_, "/seccomp"),
                                   profile->seccomp, profile->seccomp_add);
@@ -52,9 +50,8 @@ absl::StatusOr<policy::Profile> PolicyQuestions::Parse(
 
 absl::StatusOr<v1::CheckProfileResponse> PolicyQuestions::CheckProfile(
     const v1::CheckProfileRequest& request) const {
-  if (absl::Status named = CheckName(request.name(), "name"); !named.ok()) {
-    return named;
-  }
+  absl::Status named = CheckName(request.name(), "name");
+  if (!named.ok()) return named;
   const absl::StatusOr<policy::Profile> profile = Parse(request);
   v1::CheckProfileResponse response;
   if (!profile.ok()) {
@@ -81,10 +78,8 @@ std::shared_ptr<Run> PolicyQuestions::TestRun(
   LookOnly look;
   if (request.has_with_profile()) {
     const v1::CheckProfileRequest& given = request.with_profile();
-    if (absl::Status named = CheckName(given.name(), "with_profile.name");
-        !named.ok()) {
-      return refuse(named);
-    }
+    absl::Status named = CheckName(given.name(), "with_profile.name");
+    if (!named.ok()) return refuse(named);
     absl::StatusOr<policy::Profile> profile = Parse(given);
     if (!profile.ok()) {
       return refuse(InvalidRequest(

@@ -189,10 +189,8 @@ absl::Status RunDispatcher::PrepareApproval(Submission& submission) {
         submission.inputs);
     const std::string fingerprint = FingerprintOfRun(
         *subject, submission.inputs, subject->shown.limits(), *valid.profile);
-    if (absl::Status good = approver->Name(submission.approval_id, fingerprint);
-        !good.ok()) {
-      return good;
-    }
+    absl::Status good = approver->Name(submission.approval_id, fingerprint);
+    if (!good.ok()) return good;
   }
   valid.job.inspection->approver = approver;
   submission.origin.approval = subject;

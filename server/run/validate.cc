@@ -32,8 +32,7 @@ void CheckCode(const std::string& code, Violations& violations) {
 
 void CheckArgs(const v1::RunCodeRequest& request, Violations& violations) {
   const auto& args = request.args();
-  const auto count = static_cast<size_t>(args.size());
-  if (RefuseMany("args", count, kMaxArgs, violations)) return;
+  if (RefuseMany("args", args.size(), kMaxArgs, violations)) return;
   size_t bytes = 0;
   for (int i = 0; i < args.size(); ++i) {
     bytes += args[i].size() + 1;
@@ -75,8 +74,7 @@ class PathSet {
 void CheckFiles(const v1::RunCodeRequest& request,
                 const policy::Language* language, Violations& violations) {
   const auto& files = request.files();
-  const auto count = static_cast<size_t>(files.size());
-  if (RefuseMany("files", count, kMaxFiles, violations)) return;
+  if (RefuseMany("files", files.size(), kMaxFiles, violations)) return;
   PathSet taken;
   // The files that the compile phase puts beside those of the request.
   std::set<std::string> products;
@@ -112,11 +110,10 @@ void CheckFiles(const v1::RunCodeRequest& request,
 
 void CheckFetch(const v1::RunCodeRequest& request, Violations& violations) {
   const auto& fetch = request.fetch();
-  const auto count = static_cast<size_t>(fetch.size());
-  if (RefuseMany("fetch", count, kMaxFetch, violations)) return;
+  if (RefuseMany("fetch", fetch.size(), kMaxFetch, violations)) return;
   for (int i = 0; i < fetch.size(); ++i) {
-    if (const absl::Status valid = policy::ValidateGlob(fetch[i]);
-        !valid.ok()) {
+    const absl::Status valid = policy::ValidateGlob(fetch[i]);
+    if (!valid.ok()) {
       violations.push_back({Indexed("fetch", i), std::string(valid.message())});
     }
   }

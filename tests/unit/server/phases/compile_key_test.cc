@@ -27,9 +27,10 @@ Job KeptJob() {
   job.code = "code";
   job.argv = {"/workspace/main"};
   job.files = {{.path = "a", .content = "bc"}, {.path = "d", .content = "e"}};
-  job.compile = CompileJob{.argv = {"/usr/bin/toyc", "main.toy"},
-                           .env = {{"A", "1"}},
-                           .artifacts = {"main"}};
+  job.compile.emplace();
+  job.compile->argv = {"/usr/bin/toyc", "main.toy"};
+  job.compile->env = {{"A", "1"}};
+  job.compile->artifacts = {"main"};
   job.compile->caching = CompileCaching{
       .language = "toy",
       .scope = "profile default",

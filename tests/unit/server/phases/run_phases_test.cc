@@ -25,8 +25,9 @@ Job CompiledJob() {
   job.argv = {"/workspace/main"};
   job.files = {{.path = "data", .content = "d"}};
   job.fetch = {"out"};
-  job.compile =
-      CompileJob{.argv = {"/usr/bin/toyc", "main.toy"}, .artifacts = {"main"}};
+  job.compile.emplace();
+  job.compile->argv = {"/usr/bin/toyc", "main.toy"};
+  job.compile->artifacts = {"main"};
   job.compile->limits.wall_time = absl::Seconds(7);
   job.compile->template_name = "compilers";
   job.template_name = "programs";
