@@ -103,21 +103,19 @@ std::optional<CompileCaching> MakeCaching(const policy::Language& language,
   return caching;
 }
 
-bool Names(const StringPairs& env, const std::string& wanted) {
-  return std::ranges::count(env, wanted, &StringPairs::value_type::first) > 0;
-}
-
 // Whether no interpreter that has already started will do, since what the run
 // asks for takes effect when one starts.
 bool NeedsFreshInterpreter(const policy::Language& language,
                            const policy::Profile& profile,
                            const StringPairs& wished, bool with_libraries,
                            const policy::Limits& limits) {
+  const auto matters = [&](const auto& variable) {
+    return std::ranges::count(language.start_env, variable.first) > 0;
+  };
   return (with_libraries && language.libraries->fresh) ||
          TooSlowToWait(limits, profile) ||
-         std::ranges::any_of(language.start_env, [&](const std::string& name) {
-           return Names(wished, name) || Names(profile.env, name);
-         });
+         std::ranges::any_of(wished, matters) ||
+         std::ranges::any_of(profile.env, matters);
 }
 
 // Absent when the profile lets the run have no libraries.
@@ -365,15 +363,10 @@ bool AnalyserWaits(const policy::Language& language,
 
 std::string PrestartKindName(const policy::Language& language,
                              policy::Phase phase) {
-  switch (phase) {
-    case policy::Phase::kCompile:
-      return absl::StrCat(language.id, "-compile");
-    case policy::Phase::kAnalysis:
-      return absl::StrCat(language.id, "-analyse");
-    case policy::Phase::kRun:
-      break;
-  }
-  return absl::StrCat(language.id, "-run");
+  return absl::StrCat(language.id, phase == policy::Phase::kRun ? "-run"
+                                   : phase == policy::Phase::kCompile
+                                       ? "-compile"
+                                       : "-analyse");
 }
 
 sandbox::ProgramSpec MakePrestart(const policy::Language& language,

@@ -17,8 +17,7 @@ void OutputBuffer::Append(std::string_view data) {
   data.remove_prefix(to_grow);
   while (!data.empty()) {
     const size_t size = std::min(data.size(), tail_.size() - tail_start_);
-    std::copy_n(data.begin(), size,
-                tail_.begin() + static_cast<ptrdiff_t>(tail_start_));
+    tail_.replace(tail_start_, size, data.substr(0, size));
     tail_start_ = (tail_start_ + size) % tail_.size();
     data.remove_prefix(size);
   }
@@ -26,18 +25,15 @@ void OutputBuffer::Append(std::string_view data) {
 
 StreamResult OutputBuffer::Collect() {
   StreamResult result;
-  result.total_bytes = total_;
+  result.total_bytes = std::exchange(total_, 0);
   result.head_bytes = head_.size();
-  result.truncated = total_ > head_.size() + tail_.size();
+  result.truncated = result.total_bytes > head_.size() + tail_.size();
   std::rotate(tail_.begin(),
               tail_.begin() + static_cast<ptrdiff_t>(tail_start_), tail_.end());
-  result.data = std::move(head_);
-  result.data += tail_;
-  if (!result.truncated) result.head_bytes = result.data.size();
-  head_.clear();
-  tail_.clear();
   tail_start_ = 0;
-  total_ = 0;
+  result.data = std::exchange(head_, {});
+  result.data += std::exchange(tail_, {});
+  if (!result.truncated) result.head_bytes = result.data.size();
   return result;
 }
 

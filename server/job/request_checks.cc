@@ -154,14 +154,13 @@ void CheckKernelStarts(const policy::Language& language,
       std::ranges::count(violations, field, &policy::FieldViolation::field) > 0;
   if (!language.kernel || is_told) return;
   for (const auto& [kind, min] : language.limits) {
-    if (kind != policy::LimitKind::kOpenFiles || limits.open_files >= min) {
-      continue;
+    if (kind == policy::LimitKind::kOpenFiles && limits.open_files < min) {
+      violations.push_back(
+          {field,
+           absl::StrCat(limits.open_files,
+                        " open files are too few for a kernel of ",
+                        language.name, " to start; it takes at least ", min)});
     }
-    violations.push_back(
-        {field,
-         absl::StrCat(limits.open_files,
-                      " open files are too few for a kernel of ", language.name,
-                      " to start; it takes at least ", min)});
   }
 }
 

@@ -226,9 +226,7 @@ void LanguageProbe::Probe() {
   PrepareAll(Turn::kNeeded);
   note(&LanguageProbe::usable_);
   PrepareAll(Turn::kOptional);
-  if (!cancel_.reason().has_value()) {
-    Log(LogLevel::kInfo, "languages_ready", {});
-  }
+  if (!cancel_.reason()) Log(LogLevel::kInfo, "languages_ready");
   AskVersions(false);
   if (skip_canaries_) {
     note(&LanguageProbe::checked_once_);
@@ -246,12 +244,11 @@ void LanguageProbe::Probe() {
 void LanguageProbe::AdoptStored() {
   if (!store_) return;
   for (const policy::Language* language : languages_.InAllImages()) {
-    if (!language->prepare || !CheckInstalled(*language).ok() ||
-        !store_->Has(PlaceOf(*language))) {
-      continue;
+    if (language->prepare && CheckInstalled(*language).ok() &&
+        store_->Has(PlaceOf(*language))) {
+      absl::MutexLock lock(&mutex_);
+      prepared_[KeyOf(*language)] = absl::OkStatus();
     }
-    absl::MutexLock lock(&mutex_);
-    prepared_[KeyOf(*language)] = absl::OkStatus();
   }
 }
 

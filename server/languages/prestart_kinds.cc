@@ -52,40 +52,36 @@ std::optional<KindOptions> PrestartKinds::OptionsOf(
 
 std::vector<JailKey> PrestartKinds::FromStart(
     const policy::Language& language) const {
-  std::vector<JailKey> keys;
-  for (const auto& [name, kind] : kinds_) {
-    if (kind.language->id == language.id && kind.recipe->from_start) {
-      AddDefaultKey(name, kind, keys);
-    }
-  }
-  return keys;
+  return DefaultKeys([&](const Kind& kind) {
+    return kind.language->id == language.id && kind.recipe->from_start;
+  });
 }
 
 std::vector<JailKey> PrestartKinds::OnceUsed() const {
-  std::vector<JailKey> keys;
-  for (const auto& [name, kind] : kinds_) {
-    if (!kind.recipe->from_start) AddDefaultKey(name, kind, keys);
-  }
-  return keys;
+  return DefaultKeys([](const Kind& kind) { return !kind.recipe->from_start; });
 }
 
-void PrestartKinds::AddDefaultKey(const std::string& name, const Kind& kind,
-                                  std::vector<JailKey>& keys) const {
+std::vector<JailKey> PrestartKinds::DefaultKeys(
+    const std::function<bool(const Kind&)>& wanted) const {
   const policy::SharedProfile profile = policy_.Get()->FindProfile("");
-  if (kind.phase == policy::Phase::kAnalysis &&
-      !AnalyserWaits(*kind.language, *profile)) {
-    return;
+  std::vector<JailKey> keys;
+  for (const auto& [name, kind] : kinds_) {
+    if (!wanted(kind) || (kind.phase == policy::Phase::kAnalysis &&
+                          !AnalyserWaits(*kind.language, *profile))) {
+      continue;
+    }
+    const bool runs = kind.phase == policy::Phase::kRun;
+    JailKey& key = keys.emplace_back();
+    key.kind = name;
+    key.profile = runs ? profile->run_template() : profile->jail_template;
+    // The limits are those of a request that names none.
+    key.limits = profile->limits;
+    policy::RaiseTo(kind.phase == policy::Phase::kCompile
+                        ? kind.language->compile->limits
+                        : kind.language->limits,
+                    key.limits);
   }
-  JailKey key = {name,
-                 kind.phase == policy::Phase::kRun ? profile->run_template()
-                                                   : profile->jail_template,
-                 profile->limits};
-  // The limits are those of a request that names none.
-  policy::RaiseTo(kind.phase == policy::Phase::kCompile
-                      ? kind.language->compile->limits
-                      : kind.language->limits,
-                  key.limits);
-  keys.push_back(std::move(key));
+  return keys;
 }
 
 }  // namespace sandglass::server

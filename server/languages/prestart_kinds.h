@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_LANGUAGES_PRESTART_KINDS_H_
 #define SANDGLASS_SERVER_LANGUAGES_PRESTART_KINDS_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,8 +42,9 @@ class PrestartKinds {
     policy::Phase phase;
     const policy::PrestartRecipe* recipe;
   };
-  void AddDefaultKey(const std::string& name, const Kind& kind,
-                     std::vector<JailKey>& keys) const;
+  // The keys of the kinds that are wanted.
+  std::vector<JailKey> DefaultKeys(
+      const std::function<bool(const Kind&)>& wanted) const;
 
   const LivePolicy& policy_;
   std::map<std::string, Kind> kinds_;

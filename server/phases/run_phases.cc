@@ -100,11 +100,10 @@ absl::StatusOr<CompileEnd> Compile(JobRunner& runner, const Job& job,
   }
   // The jail is dropped so that its memory is free for the run's jail.
   result->jail.reset();
-  auto compiled = std::make_shared<Compiled>();
-  compiled->files = std::move(result->files);
-  result->files.clear();
-  compiled->stdout_result = result->stdout_result;
-  compiled->stderr_result = result->stderr_result;
+  auto compiled = std::make_shared<Compiled>(
+      Compiled{.files = std::exchange(result->files, {}),
+               .stdout_result = result->stdout_result,
+               .stderr_result = result->stderr_result});
   if (result->verdict.outcome == policy::Outcome::kOk) compiled->Seal();
   return CompileEnd{*std::move(result), std::move(compiled)};
 }
@@ -112,8 +111,7 @@ absl::StatusOr<CompileEnd> Compile(JobRunner& runner, const Job& job,
 // The outcome of a compile phase that needn't be run, because it is in the
 // cache.
 CompileEnd FromCache(const Job& job, std::shared_ptr<const Compiled> compiled) {
-  CompileEnd end;
-  JobResult& result = end.result;
+  JobResult result;
   result.cached = true;
   result.facts.phase = policy::Phase::kCompile;
   result.facts.wait_status = 0;
@@ -130,8 +128,7 @@ CompileEnd FromCache(const Job& job, std::shared_ptr<const Compiled> compiled) {
     RedactStream(job.redactor.get(), *stream, result.redactions);
   }
   CheckArtifacts(job, compiled->files, result);
-  end.compiled = std::move(compiled);
-  return end;
+  return {std::move(result), std::move(compiled)};
 }
 
 bool IsWorthKeeping(const JobResult& result) {

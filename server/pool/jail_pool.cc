@@ -17,6 +17,7 @@ constexpr absl::Duration kSettle = absl::Seconds(1);
 constexpr absl::Duration kLongestNap = absl::Seconds(5);
 constexpr absl::Duration kZygoteRetry = absl::Milliseconds(100);
 constexpr absl::Duration kShortestNap = absl::Microseconds(100);
+constexpr absl::Duration kJustNow = absl::Milliseconds(50);
 
 // A failure is reported once; then again only after a fill has worked, or when
 // it fails in another way. `last` is how the fill before this one ended.
@@ -263,17 +264,14 @@ void JailPool::Review(MonotonicTime now) {
 }
 
 void JailPool::CheckHealth(Entry& entry, MonotonicTime now) {
-  for (size_t i = 0; i < entry.idle.size();) {
+  // From the newest on: where a dead one is taken out, the newer ones move up.
+  for (size_t i = entry.idle.size(); i-- > 0;) {
     Idle& idle = entry.idle[i];
-    if (now < After(idle.checked, options_.check_every)) {
-      ++i;
-    } else if (healthy_(*idle.jail)) {
-      idle.checked = now;
-      ++i;
-    } else {
-      ++entry.counts.died_idle;
-      Condemn(entry, i, 1);
-    }
+    if (now < After(idle.checked, options_.check_every)) continue;
+    idle.checked = now;
+    if (healthy_(*idle.jail)) continue;
+    ++entry.counts.died_idle;
+    Condemn(entry, i, 1);
   }
 }
 
@@ -388,9 +386,13 @@ void JailPool::FillerLoop() {
   while (std::optional<Work> work = NextWork()) {
     if (work->drop.empty()) {
       FillOne(*work);
-    } else {
-      Drop(*std::move(work));
+      continue;
     }
+    const auto jails = static_cast<uint32_t>(work->drop.size());
+    work->drop.clear();
+    absl::MutexLock lock(&mutex_);
+    jails_ -= jails;
+    bytes_ -= work->bytes;
   }
 }
 
@@ -412,7 +414,12 @@ std::optional<JailPool::Work> JailPool::NextWork() {
       work.bytes = entry.kind.idle_bytes;
       work.slow = entry.kind.slow;
       filling_slow_ = filling_slow_ || work.slow;
-      if (Pressed(entry, now)) work.fill_for = sandbox::FillFor::kRun;
+      // Where jails are taken faster than complete ones can be made, it's
+      // better to have one sooner than to have it rehearsed.
+      if (2 * entry.idle.size() < entry.target &&
+          entry.UnusedFor(now) < kJustNow) {
+        work.fill_for = sandbox::FillFor::kRun;
+      }
       ++entry.coming;
       ++jails_;
       bytes_ += entry.kind.idle_bytes;
@@ -431,14 +438,6 @@ std::optional<JailPool::Work> JailPool::NextWork() {
     watching_ -= watching;
   }
   return std::nullopt;
-}
-
-void JailPool::Drop(Work work) {
-  const auto jails = static_cast<uint32_t>(work.drop.size());
-  work.drop.clear();
-  absl::MutexLock lock(&mutex_);
-  jails_ -= jails;
-  bytes_ -= work.bytes;
 }
 
 void JailPool::FillOne(const Work& work) {

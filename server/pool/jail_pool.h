@@ -147,7 +147,6 @@ class JailPool {
   void FillerLoop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Sleeps until there is something to do. Returns nullopt after Stop().
   std::optional<Work> NextWork() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Drop(Work work) ABSL_LOCKS_EXCLUDED(mutex_);
   void FillOne(const Work& work) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Returns nullptr when there is none. `first` is false when it replaces a
@@ -186,13 +185,6 @@ class JailPool {
   bool Fillable(const Entry& entry, MonotonicTime now) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return Wants(entry) && FillableAt(entry) <= now;
-  }
-  // Whether jails are taken faster than complete ones can be made. Then it's
-  // better to have one sooner than to have it rehearsed.
-  static bool Pressed(const Entry& entry, MonotonicTime now) {
-    constexpr absl::Duration kJustNow = absl::Milliseconds(50);
-    return 2 * entry.idle.size() < entry.target &&
-           entry.UnusedFor(now) < kJustNow;
   }
   // The key that may be filled now and has the fewest jails relative to its
   // target; among slow kinds, keys that are always kept come first.

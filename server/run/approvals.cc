@@ -354,8 +354,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
   absl::StatusOr<Entry*> found = Find(caller, request.approval_id());
   if (!found.ok()) return found.status();
   Entry& entry = **found;
-  const bool own = entry.caller == caller;
-  if (own && !entry.shown.self_approval()) {
+  if (entry.caller == caller && !entry.shown.self_approval()) {
     return NotAnApprover(absl::StrCat(
         "profile ", Quoted(entry.shown.profile()),
         " doesn't let callers approve their own runs; another approver has "
@@ -374,8 +373,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
       AnsweredBy(caller, request.comment(), entry.shown), "approval_given");
   if (answer.ok() && request.for_session()) {
     if (session_rules_.size() >= kMaxSessions) session_rules_.clear();
-    std::map<std::string, ApprovedBy>& rules =
-        session_rules_[entry.shown.session_id()];
+    auto& rules = session_rules_[entry.shown.session_id()];
     for (const v1::Finding& finding : entry.shown.findings()) {
       // A program that could not be inspected may be a different one each time.
       if (finding.severity() == v1::SEVERITY_REQUIRE_APPROVAL &&

@@ -77,9 +77,7 @@ bool RunDispatcher::Leave(const std::shared_ptr<Run>& run,
                           RunListener* listener) {
   if (!run->Detach(listener)) return false;
   // A run that still waits would keep its place until a worker took it.
-  if (run->abandoned() && Unqueue(*run)) {
-    EndUnstarted(*run, CallerGone());
-  }
+  if (run->abandoned() && Unqueue(*run)) EndUnstarted(*run, CallerGone());
   return true;
 }
 

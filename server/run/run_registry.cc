@@ -179,10 +179,9 @@ absl::StatusOr<v1::ListRunsResponse> RunRegistry::List(
                                    kMaxPageSize)});
   }
   // A token is the number of the last run on the page before.
-  std::optional<uint64_t> after;
-  if (uint64_t number = 0; absl::SimpleAtoi(request.page_token(), &number)) {
-    after = number;
-  } else if (!request.page_token().empty()) {
+  uint64_t after = 0;
+  const bool goes_on = absl::SimpleAtoi(request.page_token(), &after);
+  if (!goes_on && !request.page_token().empty()) {
     violations.push_back(
         {"page_token",
          absl::StrCat(Quoted(request.page_token()),
@@ -195,7 +194,7 @@ absl::StatusOr<v1::ListRunsResponse> RunRegistry::List(
   v1::ListRunsResponse response;
   absl::MutexLock lock(&mutex_);
   Evict();
-  auto it = after.has_value() ? entries_.upper_bound(*after) : entries_.begin();
+  auto it = goes_on ? entries_.upper_bound(after) : entries_.begin();
   uint64_t last = 0;
   for (; it != entries_.end(); ++it) {
     if (!MaySee(caller, it->second)) continue;
