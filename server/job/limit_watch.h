@@ -55,9 +55,7 @@ class JailMeter final : public RunMeter {
 class LimitWatch {
  public:
   // The most that a sample has shown.
-  struct Peaks {
-    uint64_t anonymous_bytes = 0;
-    uint64_t shared_bytes = 0;
+  struct Peaks : sandbox::MemorySample {
     uint32_t processes = 0;
   };
 

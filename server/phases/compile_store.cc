@@ -30,10 +30,6 @@ absl::Status Failure(absl::string_view what, absl::string_view path) {
       absl::StrCat("can't ", what, " ", path, ": ", ErrorText(errno)));
 }
 
-bool IsKey(std::string_view name) {
-  return name.size() == kKeyDigits && IsLowerHex(name);
-}
-
 // Returns why a file can't be one of ours; empty when it can.
 std::string Objection(const struct stat& info, uint64_t max_bytes) {
   if (!S_ISREG(info.st_mode)) return "it is no regular file";
@@ -145,7 +141,8 @@ std::vector<CompileStore::Found> CompileStore::List() const {
     const std::string name = entry->d_name;
     struct stat info = {};
     const bool unfinished = absl::StartsWith(name, kUnfinished);
-    if ((!unfinished && !IsKey(name)) ||
+    const bool is_key = name.size() == kKeyDigits && IsLowerHex(name);
+    if ((!unfinished && !is_key) ||
         ::fstatat(directory_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) !=
             0) {
       continue;

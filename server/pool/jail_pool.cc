@@ -192,10 +192,10 @@ MadeJail JailPool::Fill(const JailKey& key) {
   return jail;
 }
 
-std::vector<JailPool::KeyState> JailPool::State() const {
+std::vector<PoolKeyState> JailPool::State() const {
   absl::MutexLock lock(&mutex_);
   const std::vector<uint32_t> targets = Targets(Now());
-  std::vector<KeyState> states;
+  std::vector<PoolKeyState> states;
   states.reserve(entries_.size());
   for (const auto& [key, entry] : entries_) {
     states.push_back(entry.counts);
@@ -358,7 +358,7 @@ void JailPool::WakeIfWanted(MonotonicTime now) {
 
 absl::Status JailPool::RecordFill(Entry& entry, const absl::Status& status,
                                   MonotonicTime began, MonotonicTime now) {
-  KeyState& counts = entry.counts;
+  PoolKeyState& counts = entry.counts;
   if (sandbox::IsZygoteStarting(status)) {
     entry.retry_at = After(now, kZygoteRetry);
     return status;

@@ -92,9 +92,8 @@ class JailPool {
     wake_.SignalAll();
   }
 
-  using KeyState = PoolKeyState;
   // Counts since the start, or since the key was learnt; ordered by key.
-  std::vector<KeyState> State() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<PoolKeyState> State() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Idle {
@@ -129,7 +128,7 @@ class JailPool {
     absl::Duration backoff;
     std::optional<MonotonicTime> retry_at;
     absl::Status last_status;  // of a fill
-    KeyState counts;
+    PoolKeyState counts;
   };
   using Entries = std::map<JailKey, Entry>;
 
