@@ -338,7 +338,7 @@ TEST(JailPoolStock, AnotherPolicyHasJailsOfItsOwn) {
   // Those that can still be used were not made anew.
   EXPECT_EQ(StateOf(pool, Under("same@1", "exec")).filled, options.floor);
   ASSERT_TRUE(Eventually([&] { return jails.dropped() == 2 * options.floor; }));
-  for (const JailPool::KeyState& state : pool.State()) {
+  for (const PoolKeyState& state : pool.State()) {
     EXPECT_NE(state.key.profile, "old@1") << state.key.kind;
   }
   // A run that was on its way learns it once more.

@@ -124,8 +124,8 @@ inline PoolOptions Options() {
       .always = {Key("exec")}};
 }
 
-inline JailPool::KeyState StateOf(const JailPool& pool, const JailKey& key) {
-  for (JailPool::KeyState& state : pool.State()) {
+inline PoolKeyState StateOf(const JailPool& pool, const JailKey& key) {
+  for (PoolKeyState& state : pool.State()) {
     if (state.key == key) return state;
   }
   return {};
