@@ -154,7 +154,8 @@ class SessionServiceImpl final : public RawSessionService {
       cancel->Cancel(policy::KillReason::kCancelled);
     });
     call->EndOn(threads_, {caller->name, message.session_id()},
-                message.ByteSizeLong(), [this, caller = *caller, message, cancel] {
+                message.ByteSizeLong(),
+                [this, caller = *caller, message, cancel] {
                   return Serialize(sessions_.Fork(caller, message, cancel));
                 });
     return call;
