@@ -29,17 +29,11 @@ std::vector<JailKey> KeptFromStart(const PolicySet& policy,
 PoolOptions PlanPool(PoolOptions options, const PolicySet& policy,
                      const std::vector<PlannedZygote>& zygotes,
                      const PrestartKinds& prestart) {
-  std::map<std::string, uint64_t> idle_bytes = {
-      {sandbox::kExecKind, kEmptyJailBytes}};
+  options.kinds = prestart.Options();
+  options.kinds[sandbox::kExecKind] = {.idle_bytes = kEmptyJailBytes};
   for (const PlannedZygote& zygote : zygotes) {
-    idle_bytes[zygote.options.kind] = zygote.idle_bytes;
+    options.kinds[zygote.options.kind] = {.idle_bytes = zygote.idle_bytes};
   }
-  options.kinds = [&prestart, idle_bytes](const std::string& kind) {
-    if (const auto known = idle_bytes.find(kind); known != idle_bytes.end()) {
-      return KindOptions{.idle_bytes = known->second};
-    }
-    return prestart.OptionsOf(kind).value();
-  };
   options.always = KeptFromStart(policy, zygotes);
   options.once_used = prestart.OnceUsed();
   return options;

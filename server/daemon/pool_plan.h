@@ -16,7 +16,6 @@ std::vector<JailKey> KeptFromStart(const PolicySet& policy,
                                    const std::vector<PlannedZygote>& zygotes);
 
 // Makes all options of the pool; `options` has those that the operator set.
-// `prestart` must outlive the pool.
 PoolOptions PlanPool(PoolOptions options, const PolicySet& policy,
                      const std::vector<PlannedZygote>& zygotes,
                      const PrestartKinds& prestart);

@@ -39,15 +39,15 @@ absl::StatusOr<sandbox::ProgramSpec> PrestartKinds::InterpreterOf(
   return MakePrestart(language, kind.phase, *profile, key.limits);
 }
 
-std::optional<KindOptions> PrestartKinds::OptionsOf(
-    const std::string& kind) const {
-  const auto it = kinds_.find(kind);
-  if (it == kinds_.end()) return std::nullopt;
-  const policy::PrestartRecipe& recipe = *it->second.recipe;
-  return KindOptions{.idle_bytes = recipe.idle_bytes,
-                     .floor = recipe.floor,
-                     .ceiling = recipe.ceiling,
+std::map<std::string, KindOptions> PrestartKinds::Options() const {
+  std::map<std::string, KindOptions> options;
+  for (const auto& [name, kind] : kinds_) {
+    options[name] = {.idle_bytes = kind.recipe->idle_bytes,
+                     .floor = kind.recipe->floor,
+                     .ceiling = kind.recipe->ceiling,
                      .slow = true};
+  }
+  return options;
 }
 
 std::vector<JailKey> PrestartKinds::FromStart(

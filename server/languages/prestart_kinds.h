@@ -26,9 +26,8 @@ class PrestartKinds {
   // The interpreter that is started in a jail of this key. NOT_FOUND: its
   // profile has been replaced. Precondition: Has(key.kind).
   absl::StatusOr<sandbox::ProgramSpec> InterpreterOf(const JailKey& key) const;
-  // How the pool keeps jails of this kind; nullopt when it isn't a prestart
-  // kind.
-  std::optional<KindOptions> OptionsOf(const std::string& kind) const;
+  // How the pool keeps jails of these kinds, by the kind's name.
+  std::map<std::string, KindOptions> Options() const;
   // Keys under the default profile that is in force, and its limits. FromStart
   // returns those of one language that are to be kept once it is usable,
   // OnceUsed those of all languages that are to be kept once they were used.

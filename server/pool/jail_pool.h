@@ -103,9 +103,11 @@ class JailPool {
   struct Entry {
     Entry(const PoolOptions& options, const JailKey& key, uint64_t number)
         : serial(number),
-          kind(options.kinds ? options.kinds(key.kind) : KindOptions{}),
           meter(options.idle_age, options.ceiling),
-          counts{.key = key} {}
+          counts{.key = key} {
+      const auto found = options.kinds.find(key.kind);
+      if (found != options.kinds.end()) kind = found->second;
+    }
     absl::Duration UnusedFor(MonotonicTime now) const {
       return last_use ? absl::FromChrono(now - *last_use)
                       : absl::InfiniteDuration();

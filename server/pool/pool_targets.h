@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
-#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -61,10 +61,10 @@ struct PoolOptions {
   uint32_t ceiling = 16;   // most idle jails of one key; limits `floor`, too
   uint32_t max_idle = 64;  // of all keys together
   // The memory that all idle jails may use together; each counts with the
-  // idle_bytes of its kind. If `kinds` is empty, all kinds have the default
-  // KindOptions.
+  // idle_bytes of its kind.
   uint64_t memory_budget_bytes = uint64_t{256} << 20;
-  std::function<KindOptions(const std::string& kind)> kinds;
+  // By the kind's name; those that are not there have the default.
+  std::map<std::string, KindOptions> kinds;
   // A key that nobody used for this long shrinks to its floor if it is in
   // `always`, and is forgotten if not.
   absl::Duration idle_age = absl::Seconds(60);

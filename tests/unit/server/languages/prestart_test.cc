@@ -197,13 +197,14 @@ TEST(PrestartKinds, AreThoseOfTheShippedLanguages) {
   EXPECT_TRUE(kinds.Has("java-compile"));
   EXPECT_FALSE(kinds.Has("exec"));
   EXPECT_FALSE(kinds.Has("javascript-compile"));
-  EXPECT_FALSE(kinds.OptionsOf("python-lean").has_value());
-  EXPECT_TRUE(kinds.OptionsOf("java-run")->slow);
+  EXPECT_FALSE(kinds.Options().contains("python-lean"));
+  EXPECT_TRUE(kinds.Options().at("java-run").slow);
   // Their floors leave room for what small runs need.
   uint64_t floors = 0;
   for (const char* kind :
        {"javascript-run", "javascript-analyse", "java-run", "java-compile"}) {
-    floors += *kinds.OptionsOf(kind)->floor * kinds.OptionsOf(kind)->idle_bytes;
+    const KindOptions options = kinds.Options().at(kind);
+    floors += *options.floor * options.idle_bytes;
   }
   EXPECT_LT(floors, PoolOptions().memory_budget_bytes * 3 / 4);
 
@@ -259,7 +260,7 @@ TEST(PrestartKinds, AnalysersWaitWhereARuleNeedsThem) {
   const PrestartKinds kinds(live);
   EXPECT_TRUE(kinds.Has("javascript-analyse"));
   EXPECT_FALSE(kinds.Has("python-analyse"));
-  EXPECT_TRUE(kinds.OptionsOf("javascript-analyse")->slow);
+  EXPECT_TRUE(kinds.Options().at("javascript-analyse").slow);
   const std::vector<JailKey> keys = kinds.FromStart(node);
   ASSERT_EQ(keys.size(), 2u);
   ASSERT_EQ(keys[0].kind, "javascript-analyse");

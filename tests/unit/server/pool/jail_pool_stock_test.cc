@@ -237,9 +237,8 @@ TEST(JailPoolStock, AKeyMayBeKeptFromItsFirstUseOn) {
 
 TEST(JailPoolStock, OneSlowKindIsFilledAtATimeAndOthersGoOn) {
   PoolOptions options = Options();
-  options.kinds = [](const std::string& kind) {
-    return KindOptions{.idle_bytes = kMiB, .floor = 1, .slow = kind != "exec"};
-  };
+  options.kinds = AllKinds({.idle_bytes = kMiB, .floor = 1, .slow = true});
+  options.kinds["exec"].slow = false;
   options.always = {Key("node"), Key("java")};
   absl::Notification go;
   std::atomic<int> slow_now = 0;
@@ -269,9 +268,7 @@ TEST(JailPoolStock, OneSlowKindIsFilledAtATimeAndOthersGoOn) {
 
 TEST(JailPoolStock, OfSlowKindsThoseThatAreAlwaysKeptComeFirst) {
   PoolOptions options = Options();
-  options.kinds = [](const std::string&) {
-    return KindOptions{.idle_bytes = kMiB, .floor = 2, .slow = true};
-  };
+  options.kinds = AllKinds({.idle_bytes = kMiB, .floor = 2, .slow = true});
   options.floor = 2;
   options.always = {Key("node")};
   absl::Mutex mutex;
@@ -299,9 +296,8 @@ TEST(JailPoolStock, OfSlowKindsThoseThatAreAlwaysKeptComeFirst) {
 
 TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {
   PoolOptions options = Options();
-  options.kinds = [](const std::string& kind) {
-    return KindOptions{.idle_bytes = kMiB, .floor = 1, .slow = kind != "exec"};
-  };
+  options.kinds = AllKinds({.idle_bytes = kMiB, .floor = 1, .slow = true});
+  options.kinds["exec"].slow = false;
   options.slow_calm = absl::Milliseconds(200);
   options.longest_hold = absl::Seconds(30);
   options.once_used = {Key("node")};

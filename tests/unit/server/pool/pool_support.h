@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -111,17 +112,25 @@ class Jails {
   uint64_t made_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
+// For each kind that a test names.
+inline std::map<std::string, KindOptions> AllKinds(const KindOptions& options) {
+  std::map<std::string, KindOptions> kinds;
+  for (const char* kind : {"a", "b", "c", "exec", "hangs", "java", "node",
+                           "other", "python-lean"}) {
+    kinds[kind] = options;
+  }
+  return kinds;
+}
+
 inline PoolOptions Options() {
-  return {
-      .floor = 2,
-      .ceiling = 8,
-      .max_idle = 64,
-      .memory_budget_bytes = 1000 * kMiB,
-      .kinds =
-          [](const std::string&) { return KindOptions{.idle_bytes = kMiB}; },
-      .idle_age = absl::Seconds(60),
-      .fillers = 2,
-      .always = {Key("exec")}};
+  return {.floor = 2,
+          .ceiling = 8,
+          .max_idle = 64,
+          .memory_budget_bytes = 1000 * kMiB,
+          .kinds = AllKinds({.idle_bytes = kMiB}),
+          .idle_age = absl::Seconds(60),
+          .fillers = 2,
+          .always = {Key("exec")}};
 }
 
 inline PoolKeyState StateOf(const JailPool& pool, const JailKey& key) {
