@@ -79,7 +79,7 @@ void Exec::Handle(ProcessNews& news) {
     Started(*spawned);
   } else if (const auto* failed =
                  std::get_if<sandbox::SpawnFailedEvent>(&news)) {
-    NotStarted(*failed);
+    Fail(StartFailure(*failed, plan_));
   } else if (const auto* exited =
                  std::get_if<sandbox::ProcessExitedEvent>(&news)) {
     Exited(exited->wait_status, FromNanos(exited->monotonic_ns));
@@ -133,10 +133,6 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
   Changed();
 }
 
-void Exec::NotStarted(const sandbox::SpawnFailedEvent& event) {
-  Fail(StartFailure(event, plan_));
-}
-
 void Exec::Exited(std::optional<int> wait_status, MonotonicTime when) {
   if (state_ == State::kEnding && gave_up_) FinishWhenAlone();
   if (state_ != State::kRunning) return;
@@ -152,12 +148,7 @@ void Exec::Exited(std::optional<int> wait_status, MonotonicTime when) {
   // Kills what the command left behind.
   (void)sandbox::KillGroup(kill_fd_);
   AwaitDeath();
-  events_watch_ = around_.loop->Watch(events_fd_.get(), EPOLLPRI,
-                                      [weak = weak_from_this()](uint32_t) {
-                                        if (const auto self = weak.lock()) {
-                                          self->FinishWhenAlone();
-                                        }
-                                      });
+  events_watch_ = Watch(events_fd_, EPOLLPRI, &Exec::FinishWhenAlone);
   FinishWhenAlone();
 }
 
@@ -244,10 +235,7 @@ void Exec::Detach(ExecClient* client) {
 void Exec::Leave(ExecClient* client) {
   const auto self = shared_from_this();
   std::erase(clients_, client);
-  const bool kept =
-      background_ || plan_.named ||
-      std::any_of(clients_.begin(), clients_.end(),
-                  [](const ExecClient* other) { return other->keeps_alive; });
+  const bool kept = background_ || plan_.named || OtherKeepsAlive(client);
   if (runs() && !kept) Kill(policy::KillReason::kCancelled);
   ChangeUse();
   OutputTaken();
@@ -258,12 +246,14 @@ void Exec::GoOnInBackground() {
   ChangeUse();
 }
 
+bool Exec::OtherKeepsAlive(const ExecClient* client) const {
+  return std::any_of(clients_.begin(), clients_.end(), [client](auto* other) {
+    return other != client && other->keeps_alive;
+  });
+}
+
 void Exec::GoOnWithout(const ExecClient* client) {
-  const bool kept = std::any_of(clients_.begin(), clients_.end(),
-                                [client](const ExecClient* other) {
-                                  return other != client && other->keeps_alive;
-                                });
-  if (!kept) GoOnInBackground();
+  if (!OtherKeepsAlive(client)) GoOnInBackground();
 }
 
 uint64_t Exec::WantedFrom() const {
@@ -314,19 +304,23 @@ void Exec::WatchOutput() {
     if (waits || !source->fd.valid()) {
       StopWatching(*source);
     } else if (source->watch == 0) {
-      source->watch =
-          around_.loop->Watch(source->fd.get(), EPOLLIN,
-                              [weak = weak_from_this(), source](uint32_t) {
-                                if (const auto self = weak.lock()) {
-                                  self->ReadSome(*source);
-                                }
-                              });
+      source->watch = Watch(source->fd, EPOLLIN,
+                            [source](Exec& exec) { exec.ReadSome(*source); });
     }
   }
   if (!waits) return StopTimer(stall_timer_);
   if (stall_timer_ == 0) {
     SetTimer(stall_timer_, After(Now(), kPatience), &Exec::Stalled);
   }
+}
+
+uint64_t Exec::Watch(const os::Fd& fd, uint32_t events,
+                     std::function<void(Exec&)> call) {
+  return around_.loop->Watch(
+      fd.get(), events,
+      [weak = weak_from_this(), call = std::move(call)](uint32_t) {
+        if (const auto self = weak.lock()) call(*self);
+      });
 }
 
 void Exec::StopWatching(Source& source) {
@@ -354,7 +348,7 @@ bool Exec::ReadOnce(Source& source) {
 
 void Exec::AppendOutput(const Source& source, std::string_view data) {
   if (data.empty()) return;
-  if (around_.kept->full()) around_.keeper->MakeRoom();
+  if (around_.kept->full()) around_.make_room();
   const absl::Duration since = std::max(RunTime(), absl::ZeroDuration());
   // Output that was held back comes together, and redaction marks may be longer
   // than what they replace.
@@ -407,32 +401,28 @@ void Exec::WriteSome() {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) {
       if (stdin_watch_ != 0) return;
-      stdin_watch_ = around_.loop->Watch(stdin_fd_.get(), EPOLLOUT,
-                                         [weak = weak_from_this()](uint32_t) {
-                                           const auto self = weak.lock();
-                                           if (self == nullptr) return;
-                                           self->WriteSome();
-                                           if (self->stdin_taken()) {
-                                             self->Changed();
-                                           }
-                                         });
+      stdin_watch_ = Watch(stdin_fd_, EPOLLOUT, [](Exec& exec) {
+        exec.WriteSome();
+        if (exec.stdin_taken()) exec.Changed();
+      });
       return;
     }
     if (size < 0) return StopWriting();  // nobody reads it
     stdin_written_ += static_cast<size_t>(size);
   }
-  around_.loop->Forget(std::exchange(stdin_watch_, 0));
-  around_.stdin_waiting->Add(-static_cast<int64_t>(stdin_.size()));
-  std::string().swap(stdin_);
-  stdin_written_ = 0;
+  DropStdin();
   if (stdin_closing_) StopWriting();
 }
 
-void Exec::StopWriting() {
+void Exec::DropStdin() {
   around_.loop->Forget(std::exchange(stdin_watch_, 0));
   around_.stdin_waiting->Add(-static_cast<int64_t>(stdin_.size()));
   std::string().swap(stdin_);
   stdin_written_ = 0;
+}
+
+void Exec::StopWriting() {
+  DropStdin();
   stdin_closed_ = true;
   stdin_fd_.reset();
 }

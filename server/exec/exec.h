@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_EXEC_EXEC_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +16,6 @@
 #include "sandglass/v1/exec.pb.h"
 #include "server/base/clock.h"
 #include "server/base/event_loop.h"
-#include "server/exec/exec_keeper.h"
 #include "server/exec/exec_output.h"
 #include "server/exec/exec_request.h"
 #include "server/job/death.h"
@@ -25,6 +25,8 @@
 #include "server/session/session.h"
 
 namespace sandglass::server {
+
+class Exec;
 
 // Somebody who waits for a command. Called on the loop's thread; the methods
 // may attach and detach clients.
@@ -46,12 +48,27 @@ class ExecClient {
   ~ExecClient() = default;
 };
 
-// What a command needs of its surroundings; everything must outlive it.
+// What was saved and recorded before anybody is told how a command ended.
+struct ExecSaved {
+  std::string files_not_saved;  // as in v1::ExecEnd
+  absl::Status recorded;        // an error is told instead of the end
+};
+using ExecSavedHandler = std::function<void(const ExecSaved&)>;
+
+// What a command needs of its surroundings; everything must outlive it. The
+// functions are called on the loop's thread.
 struct ExecSurroundings {
   EventLoop* loop = nullptr;
   std::shared_ptr<KeptBytes> kept;           // output of the session's commands
   std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's commands
-  std::shared_ptr<ExecKeeper> keeper;
+  // Makes room for the command's output by dropping output of others.
+  std::function<void()> make_room;
+  // The command is about to say that it has ended, or why it could not be
+  // started. Calls `done`, on the loop's thread, when the command may say so.
+  std::function<void(const std::shared_ptr<Exec>&, ExecSavedHandler done)>
+      before_end;
+  // It has ended or could not be started.
+  std::function<void(Exec&)> record_over;
 };
 
 // One command of a session: its process, the output that is kept of it, and the
@@ -62,9 +79,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
     kStarting,
     kRunning,
     kEnding,  // its process has ended
-    kSaving,  // all output is read; BeforeEnd is under way
+    kSaving,  // all output is read; before_end is under way
     kEnded,
-    kFailing,  // it could not be started; BeforeEnd is under way
+    kFailing,  // it could not be started; before_end is under way
     kFailed,
   };
 
@@ -139,13 +156,18 @@ class Exec : public std::enable_shared_from_this<Exec> {
   };
 
   void Started(sandbox::SpawnedEvent& event);
-  void NotStarted(const sandbox::SpawnFailedEvent& event);
   void Exited(std::optional<int> wait_status, MonotonicTime when);
   void Froze(bool frozen);
   void Fail(const absl::Status& status);
   // Tells the clients.
   void Changed();
   void ChangeUse();
+
+  // Whether a client other than that one keeps it going.
+  bool OtherKeepsAlive(const ExecClient* client) const;
+  // Has the loop call `call` as long as the command is there.
+  uint64_t Watch(const os::Fd& fd, uint32_t events,
+                 std::function<void(Exec&)> call);
 
   bool MustWait() const;
   uint64_t WantedFrom() const;
@@ -161,6 +183,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   }
   void Stalled();
   void WriteSome();
+  void DropStdin();  // what still waits of it
   void StopWriting();
 
   // Sets none for kNever.

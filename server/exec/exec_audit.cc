@@ -72,30 +72,20 @@ ExecRecord::ExecRecord(const AuditTrail& audit, const std::string& caller,
   fields_["limits"] = AuditLimits(plan.limits);
 }
 
-Json ExecRecord::FailureFields(const absl::Status& failure) const {
+absl::Status ExecRecord::Write(AuditTrail& audit, const absl::Status& failure,
+                               const v1::ExecEnd& end) const {
   Json fields = fields_;
-  AddAuditError(failure, fields);
+  if (!failure.ok()) {
+    AddAuditError(failure, fields);
+  } else {
+    AddAuditEnd(end, fields);
+    fields["stdout_bytes"] = end.stdout_bytes();
+    fields["stderr_bytes"] = end.stderr_bytes();
+    AddAuditNetwork(end, fields);
+    AddAuditRedactions(end.redactions(), fields);
+  }
   fields["total_us"] = absl::ToInt64Microseconds(Since(accepted_));
-  return fields;
-}
-
-Json ExecRecord::EndFields(const v1::ExecEnd& end) const {
-  Json fields = fields_;
-  AddAuditEnd(end, fields);
-  fields["stdout_bytes"] = end.stdout_bytes();
-  fields["stderr_bytes"] = end.stderr_bytes();
-  AddAuditNetwork(end, fields);
-  AddAuditRedactions(end.redactions(), fields);
-  fields["total_us"] = absl::ToInt64Microseconds(Since(accepted_));
-  return fields;
-}
-
-absl::Status WriteExec(AuditTrail& audit, const ExecRecord& record,
-                       const absl::Status& failure, const v1::ExecEnd& end) {
-  return audit.WriteEvent(
-      "exec",
-      failure.ok() ? record.EndFields(end) : record.FailureFields(failure),
-      record.exec_id());
+  return audit.WriteEvent("exec", fields, fields_.value("exec_id", ""));
 }
 
 }  // namespace sandglass::server

@@ -25,21 +25,16 @@ class ExecRecord {
 
   void SetExecId(const std::string& exec_id) { fields_["exec_id"] = exec_id; }
 
-  // The line of a command that could not be started or was not allowed to, and
-  // that of one that has ended.
-  nlohmann::ordered_json FailureFields(const absl::Status& failure) const;
-  nlohmann::ordered_json EndFields(const v1::ExecEnd& end) const;
-  std::string exec_id() const { return fields_.value("exec_id", ""); }
+  // Writes the line: about `failure`, for which the command could not be
+  // started or was not allowed to, unless that is OK, otherwise about `end`. If
+  // this fails, the command's client must be told this error instead.
+  absl::Status Write(AuditTrail& audit, const absl::Status& failure,
+                     const v1::ExecEnd& end) const;
 
  private:
   MonotonicTime accepted_;
   nlohmann::ordered_json fields_;
 };
-
-// Writes the line: about `failure` unless that is OK, otherwise about `end`. If
-// this fails, the command's client must be told this error instead.
-absl::Status WriteExec(AuditTrail& audit, const ExecRecord& record,
-                       const absl::Status& failure, const v1::ExecEnd& end);
 
 }  // namespace sandglass::server
 

@@ -47,30 +47,6 @@ bool IsFinite(const Exec& exec) {
 
 }  // namespace
 
-// Keeps one command for the table.
-class ExecTable::Keeper final : public ExecKeeper {
- public:
-  Keeper(ExecTable& table, std::string session_id, Commands& commands,
-         std::shared_ptr<ExecRecord> record)
-      : table_(table),
-        session_id_(std::move(session_id)),
-        commands_(commands),
-        record_(std::move(record)) {}
-
-  void MakeRoom() override { table_.MakeRoom(commands_); }
-  void BeforeEnd(const std::shared_ptr<Exec>& exec,
-                 SavedHandler done) override {
-    table_.BeforeEnd(session_id_, exec, record_, std::move(done));
-  }
-  void RecordOver(Exec& exec) override { table_.RecordOver(session_id_, exec); }
-
- private:
-  ExecTable& table_;
-  const std::string session_id_;
-  Commands& commands_;
-  const std::shared_ptr<ExecRecord> record_;  // null without an audit log
-};
-
 ExecTable::ExecTable(const ExecTableParts& parts)
     : parts_(parts),
       kept_(kAllBytes, nullptr),
@@ -139,7 +115,7 @@ absl::Status ExecTable::MayStart(const Session& session,
   if (record == nullptr) return denied;
   if (denied.ok()) return parts_.audit->Ready();
   const absl::Status recorded =
-      WriteExec(*parts_.audit, *record, denied, v1::ExecEnd());
+      record->Write(*parts_.audit, denied, v1::ExecEnd());
   return recorded.ok() ? denied : recorded;
 }
 
@@ -159,7 +135,7 @@ void ExecTable::GetJail(const std::shared_ptr<Ready>& ready,
 void ExecTable::KillAll() {
   loop_.Post([this] {
     for (const auto& [session_id, commands] : sessions_) {
-      KillThose(session_id, policy::KillReason::kShutdown, 0);
+      KillThose(session_id, policy::KillReason::kShutdown);
     }
   });
 }
@@ -293,7 +269,14 @@ ExecSurroundings ExecTable::SurroundingsOf(
   around.kept = commands.kept;
   around.stdin_waiting = std::shared_ptr<KeptBytes>(
       commands.owner, &commands.owner->stdin_waiting);
-  around.keeper = std::make_shared<Keeper>(*this, session_id, commands, record);
+  around.make_room = [this, &commands] { MakeRoom(commands); };
+  around.before_end = [this, session_id, record](const auto& exec,
+                                                 ExecSavedHandler done) {
+    BeforeEnd(session_id, exec, record, std::move(done));
+  };
+  around.record_over = [this, session_id](Exec& exec) {
+    RecordOver(session_id, exec);
+  };
   return around;
 }
 
@@ -352,7 +335,7 @@ void ExecTable::HandleNews(const std::string& session_id, uint64_t number,
 void ExecTable::BeforeEnd(const std::string& session_id,
                           const std::shared_ptr<Exec>& exec,
                           const std::shared_ptr<ExecRecord>& record,
-                          SavedHandler done) {
+                          ExecSavedHandler done) {
   const bool save = exec->session().durable() && exec->status().ok();
   if (!save && record == nullptr) return done({});
   // A line alone has a key of its own, so that calls that wait on the session's
@@ -367,7 +350,7 @@ void ExecTable::BeforeEnd(const std::string& session_id,
           saved.files_not_saved = std::string(exec->session().Save().message());
         }
         if (record != nullptr) {
-          saved.recorded = WriteExec(*parts_.audit, *record, failure, end);
+          saved.recorded = record->Write(*parts_.audit, failure, end);
         }
         loop_.Post([done, saved] { done(saved); });
       });
@@ -403,7 +386,7 @@ void ExecTable::RecordSessionEnd(const std::string& session_id,
                                  policy::KillReason reason) {
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end()) return;
-  KillThose(session_id, reason, 0);
+  KillThose(session_id, reason);
   if (found->second.running == 0) {
     sessions_.erase(found);
   } else {

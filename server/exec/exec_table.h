@@ -63,7 +63,6 @@ class ExecTable {
 
   // The methods from here on may be called on any thread.
 
-  using SavedHandler = std::function<void(const ExecSaved&)>;
   // A command that is ready to be started: its session is awake, in use and has
   // a jail.
   struct Ready {
@@ -118,7 +117,6 @@ class ExecTable {
     KeptBytes kept;
     KeptBytes stdin_waiting;
   };
-  class Keeper;
   // The commands of one session.
   struct Commands {
     explicit Commands(std::shared_ptr<Owner> of);
@@ -158,7 +156,8 @@ class ExecTable {
   void ForgetJail(Commands& commands);
   void BeforeEnd(const std::string& session_id,
                  const std::shared_ptr<Exec>& exec,
-                 const std::shared_ptr<ExecRecord>& record, SavedHandler done);
+                 const std::shared_ptr<ExecRecord>& record,
+                 ExecSavedHandler done);
   void RecordOver(const std::string& session_id, Exec& exec);
   void RecordSessionEnd(const std::string& session_id,
                         policy::KillReason reason);
@@ -174,7 +173,7 @@ class ExecTable {
                        const policy::UnchargedMemory& memory,
                        absl::Duration took);
   void KillThose(const std::string& session_id, policy::KillReason reason,
-                 uint64_t measured);
+                 uint64_t measured = 0);
 
   const ExecTableParts parts_;
   std::atomic<bool> accepting_ = true;
