@@ -15,18 +15,16 @@
 #include "sandbox/os/fd.h"
 #include "sandglass/v1/exec.pb.h"
 #include "server/base/clock.h"
-#include "server/base/event_loop.h"
 #include "server/exec/exec_output.h"
 #include "server/exec/exec_request.h"
+#include "server/exec/exec_surroundings.h"
 #include "server/job/death.h"
 #include "server/job/limit_watch.h"
 #include "server/job/output_redaction.h"
-#include "server/session/process_host.h"
+#include "server/session/jail_processes.h"
 #include "server/session/session.h"
 
 namespace sandglass::server {
-
-class Exec;
 
 // Somebody who waits for a command. Called on the loop's thread; the methods
 // may attach and detach clients.
@@ -46,29 +44,6 @@ class ExecClient {
 
  protected:
   ~ExecClient() = default;
-};
-
-// What was saved and recorded before anybody is told how a command ended.
-struct ExecSaved {
-  std::string files_not_saved;  // as in v1::ExecEnd
-  absl::Status recorded;        // an error is told instead of the end
-};
-using ExecSavedHandler = std::function<void(const ExecSaved&)>;
-
-// What a command needs of its surroundings; everything must outlive it. The
-// functions are called on the loop's thread.
-struct ExecSurroundings {
-  EventLoop* loop = nullptr;
-  std::shared_ptr<KeptBytes> kept;           // output of the session's commands
-  std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's commands
-  // Makes room for the command's output by dropping output of others.
-  std::function<void()> make_room;
-  // The command is about to say that it has ended, or why it could not be
-  // started. Calls `done`, on the loop's thread, when the command may say so.
-  std::function<void(const std::shared_ptr<Exec>&, ExecSavedHandler done)>
-      before_end;
-  // It has ended or could not be started.
-  std::function<void(Exec&)> record_over;
 };
 
 // One command of a session: its process, the output that is kept of it, and the
@@ -211,7 +186,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   ExecPlan plan_;
   const ExecSurroundings around_;
   std::optional<SessionUse> use_;
-  ProcessHost* const host_;
+  JailProcesses* const host_;
   State state_ = State::kStarting;
   absl::Status status_;
   bool background_;

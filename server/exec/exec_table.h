@@ -122,7 +122,7 @@ class ExecTable {
     explicit Commands(std::shared_ptr<Owner> of);
     std::shared_ptr<Owner> owner;
     std::shared_ptr<KeptBytes> kept;
-    ProcessHost* host = nullptr;
+    JailProcesses* host = nullptr;
     os::Fd news;  // of the jail of its last command
     uint64_t watch = 0;
     uint64_t uncharged_timer = 0;

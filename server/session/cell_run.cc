@@ -17,6 +17,7 @@
 #include "server/job/limit_watch.h"
 #include "server/job/output_pump.h"
 #include "server/job/run_times.h"
+#include "server/session/jail_kernels.h"
 
 namespace sandglass::server {
 namespace {
@@ -25,9 +26,9 @@ constexpr size_t kMaxUnread = 4096;
 
 class CellRun {
  public:
-  CellRun(KernelKeeper& keeper, Kernel& kernel, const Job& job,
+  CellRun(JailKernels& kernels, Kernel& kernel, const Job& job,
           CancelToken& cancel, RunListener* listener)
-      : keeper_(keeper),
+      : kernels_(kernels),
         kernel_(kernel),
         job_(job),
         cancel_(cancel),
@@ -40,7 +41,7 @@ class CellRun {
     Begin();
     while (!done_ && !fate_.wait_status.has_value() && !fate_.jail_gone) {
       if (absl::Status status = PollOnce(NextWake()); !status.ok()) {
-        keeper_.Kill(kernel_);
+        kernels_.Kill(kernel_);
         if (!limit_watch_.kill().has_value()) return status;
         // The interrupt may have left only half a line; it is already known why
         // the cell ends.
@@ -58,7 +59,7 @@ class CellRun {
 
  private:
   void Begin() {
-    fate_ = keeper_.AskFate(kernel_);
+    fate_ = kernels_.AskFate(kernel_);
     if (fate_.jail != nullptr) {
       before_ = fate_.jail->ReadCounters();
       network_before_ = fate_.jail->ReadNetworkUse();
@@ -100,7 +101,7 @@ class CellRun {
     if (fds[1].revents != 0) {
       if (absl::Status status = ReadEvents(); !status.ok()) return status;
     }
-    if (!done_) fate_ = keeper_.AskFate(kernel_);
+    if (!done_) fate_ = kernels_.AskFate(kernel_);
     return absl::OkStatus();
   }
 
@@ -214,7 +215,7 @@ class CellRun {
                            output_.written_bytes())) {
       // ORDER: the reason is recorded already when the signal is sent.
       patience_ = kernel_.is_program ? now : After(now, kInterruptGrace);
-      if (!kernel_.is_program) keeper_.Signal(kernel_);
+      if (!kernel_.is_program) kernels_.Signal(kernel_);
     }
     return now < patience_ ? absl::OkStatus() : Kill(now);
   }
@@ -228,10 +229,10 @@ class CellRun {
       return absl::InternalError("the kernel did not die after being killed");
     }
     if (!death_.has_value()) death_.emplace(now, kKernelDeath);
-    keeper_.Kill(kernel_);
+    kernels_.Kill(kernel_);
     // If even killing doesn't end the processes, the whole jail is ended.
     if (step != Death::Step::kKillByPid) {
-      keeper_.EndJail("the processes of a run did not die after being killed");
+      kernels_.EndJail("the processes of a run did not die after being killed");
     }
     return absl::OkStatus();
   }
@@ -292,12 +293,12 @@ class CellRun {
     return std::move(result_);
   }
 
-  KernelKeeper& keeper_;
+  JailKernels& kernels_;
   Kernel& kernel_;
   const Job& job_;
   CancelToken& cancel_;
   RunListener* const listener_;
-  KernelKeeper::Fate fate_;
+  JailKernels::Fate fate_;
   sandbox::JailCounters before_;
   // For a jail that has one.
   std::optional<sandbox::NetworkUse> network_before_;
@@ -324,10 +325,10 @@ class CellRun {
 
 }  // namespace
 
-absl::StatusOr<JobResult> RunCellIn(KernelKeeper& keeper, Kernel& kernel,
+absl::StatusOr<JobResult> RunCellIn(JailKernels& kernels, Kernel& kernel,
                                     const Job& job, CancelToken& cancel,
                                     RunListener* listener) {
-  return CellRun(keeper, kernel, job, cancel, listener).Execute();
+  return CellRun(kernels, kernel, job, cancel, listener).Execute();
 }
 
 }  // namespace sandglass::server

@@ -9,6 +9,8 @@
 
 namespace sandglass::server {
 
+class JailKernels;
+
 // Runs one cell in a kernel, step by step, on the calling thread: it tells the
 // kernel what to run, polls until the kernel says that it is done, drains the
 // output and decides the verdict. At a limit, and when it is cancelled, the
@@ -18,7 +20,7 @@ namespace sandglass::server {
 // In the result `cell` is set; the counters are those of the whole session
 // during the time of the cell. The error is ours: INTERNAL, the jail is gone or
 // the kernel does not keep to the protocol.
-absl::StatusOr<JobResult> RunCellIn(KernelKeeper& keeper, Kernel& kernel,
+absl::StatusOr<JobResult> RunCellIn(JailKernels& kernels, Kernel& kernel,
                                     const Job& job, CancelToken& cancel,
                                     RunListener* listener);
 

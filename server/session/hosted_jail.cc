@@ -18,7 +18,7 @@ absl::Status HostedJail::Freeze(bool frozen) {
   if (!Lives() || frozen == frozen_) return absl::OkStatus();
   if (absl::Status done = jail_->Freeze(frozen); !done.ok()) return done;
   frozen_ = frozen;
-  NotifyCommands([&] { return JailFroze{frozen}; });
+  for (const auto& [process, take] : commands_) take(JailFroze{frozen});
   return absl::OkStatus();
 }
 
@@ -95,25 +95,31 @@ void HostedJail::Pump() {
 }
 
 void HostedJail::Handle(sandbox::SessionEvent& event) {
-  RecordRefusedCalls(event);
-  if (HandleForCommand(event)) return;
   if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
+    if (const auto command = commands_.find(spawned->id);
+        command != commands_.end()) {
+      return command->second(std::move(*spawned));
+    }
     Process& process = processes_[spawned->id];
     process.spawned = std::move(*spawned);
     process.stage = Process::Stage::kRunning;
   } else if (const auto* failed =
                  std::get_if<sandbox::SpawnFailedEvent>(&event)) {
+    if (EndCommand(failed->id, *failed)) return;
     Process& process = processes_[failed->id];
     process.failed = *failed;
     process.stage = Process::Stage::kFailed;
   } else if (const auto* ended =
                  std::get_if<sandbox::ProcessExitedEvent>(&event)) {
+    if (denied_ != nullptr) denied_->Record(source_, ended->refused);
+    if (EndCommand(ended->id, *ended)) return;
     // A process that was given up may be forgotten by now.
     if (const auto it = processes_.find(ended->id); it != processes_.end()) {
       it->second.wait_status = ended->wait_status;
       it->second.stage = Process::Stage::kEnded;
     }
   } else if (const auto* exited = std::get_if<sandbox::ExitedEvent>(&event)) {
+    if (denied_ != nullptr) denied_->Record(source_, exited->refused);
     processes_[kMainProcess].wait_status = exited->wait_status;
     processes_[kMainProcess].stage = Process::Stage::kEnded;
   } else if (auto* files = std::get_if<sandbox::FileChannelEvent>(&event)) {
@@ -126,58 +132,19 @@ void HostedJail::Handle(sandbox::SessionEvent& event) {
   }
 }
 
-bool HostedJail::HandleForCommand(sandbox::SessionEvent& event) {
-  const auto find = [&](uint64_t process) {
-    mutex_.AssertHeld();
-    return commands_.find(process);
-  };
-  if (auto* spawned = std::get_if<sandbox::SpawnedEvent>(&event)) {
-    const auto found = find(spawned->id);
-    if (found == commands_.end()) return false;
-    found->second(std::move(*spawned));
-    return true;
-  }
-  auto ended = commands_.end();
-  ProcessNews news;
-  if (const auto* failed = std::get_if<sandbox::SpawnFailedEvent>(&event)) {
-    ended = find(failed->id);
-    news = *failed;
-  } else if (const auto* exited =
-                 std::get_if<sandbox::ProcessExitedEvent>(&event)) {
-    ended = find(exited->id);
-    news = *exited;
-  }
-  if (ended == commands_.end()) return false;
-  const ProcessNewsHandler take = std::move(ended->second);
-  commands_.erase(ended);
-  take(std::move(news));
+bool HostedJail::EndCommand(uint64_t process, ProcessNews news) {
+  const auto command = commands_.extract(process);
+  if (command.empty()) return false;
+  command.mapped()(std::move(news));
   return true;
-}
-
-void HostedJail::RecordRefusedCalls(const sandbox::SessionEvent& event) const {
-  if (denied_ == nullptr) return;
-  const sandbox::RefusedCalls* calls = nullptr;
-  if (const auto* ended = std::get_if<sandbox::ProcessExitedEvent>(&event)) {
-    calls = &ended->refused;
-  } else if (const auto* main = std::get_if<sandbox::ExitedEvent>(&event)) {
-    calls = &main->refused;
-  }
-  if (calls == nullptr) return;
-  denied_->Record(source_, *calls);
-}
-
-void HostedJail::NotifyCommands(
-    const std::function<ProcessNews()>& news) const {
-  for (const auto& [process, take] : commands_) take(news());
 }
 
 void HostedJail::Die(std::string how) {
   death_ = std::move(how);
   const bool out_of_memory = jail_->jail().SawOomKill();
-  NotifyCommands([&] {
-    mutex_.AssertHeld();
-    return JailDied{death_, out_of_memory};
-  });
+  for (const auto& [process, take] : commands_) {
+    take(JailDied{death_, out_of_memory});
+  }
   commands_.clear();
 }
 

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,7 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "sandbox/jail/session_jail.h"
 #include "server/job/refused_calls.h"
-#include "server/session/process_host.h"
+#include "server/session/process_news.h"
 
 namespace sandglass::server {
 
@@ -47,7 +46,7 @@ class HostedJail {
   // For everything that changes together with the jail.
   absl::Mutex& mutex() const ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
 
-  // As SessionHost and KernelKeeper say.
+  // As SessionHost and JailKernels say.
   absl::Status Freeze(bool frozen) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndJail(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -101,7 +100,7 @@ class HostedJail {
   void ForgetProcess(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     processes_.erase(number);
   }
-  // As ProcessHost::StartProcess.
+  // As JailProcesses::StartProcess.
   absl::Status StartCommand(const sandbox::ProcessSpec& spec,
                             ProcessNewsHandler take)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -119,15 +118,12 @@ class HostedJail {
   }
 
  private:
-  // Notes the refused calls of a process that has ended.
-  void RecordRefusedCalls(const sandbox::SessionEvent& event) const;
   void Handle(sandbox::SessionEvent& event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns true when the event is about a command's process, and passes it on.
-  bool HandleForCommand(sandbox::SessionEvent& event)
+  // Passes on the last news about a process if it is a command's; otherwise
+  // returns false.
+  bool EndCommand(uint64_t process, ProcessNews news)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void NotifyCommands(const std::function<ProcessNews()>& news) const
-      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Die(std::string how) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   RefusedCallLog* const denied_;

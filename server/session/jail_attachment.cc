@@ -8,6 +8,8 @@
 #include "server/job/await_event.h"
 #include "server/job/jail_source.h"
 #include "server/job/job_builder.h"
+#include "server/session/jail_files.h"
+#include "server/session/jail_kernels.h"
 #include "server/session/jail_times.h"
 
 namespace sandglass::server {
@@ -36,7 +38,7 @@ absl::Status JailAttachment::AttachLocked(const FirstUse& use,
   if (absl::Status attached = AttachNew(use, cancel); !attached.ok()) {
     return attached;
   }
-  absl::Status filled = contents_.Fill(cancel);
+  absl::Status filled = files_.Fill(cancel);
   absl::MutexLock lock(&jail_.mutex());
   jail_.SetFilled(filled.ok());
   if (!filled.ok()) Discard("");
@@ -44,12 +46,13 @@ absl::Status JailAttachment::AttachLocked(const FirstUse& use,
 }
 
 bool JailAttachment::CanFollow() const {
-  return replaceable_ && !jail_.death().empty() && !contents_.IsInUse();
+  return replaceable_ && !jail_.death().empty() && !kernels_.AnyIsBusy();
 }
 
 void JailAttachment::Discard(const std::string& why) {
   jail_.Discard();
-  contents_.Lose(why);
+  files_.LoseAgent();
+  kernels_.Lose(why);
 }
 
 absl::Status JailAttachment::AcquireLibraries(const FirstUse& use,
@@ -58,10 +61,10 @@ absl::Status JailAttachment::AcquireLibraries(const FirstUse& use,
     start.layer = layer_;
     return absl::OkStatus();
   }
-  if (sources_.libraries == nullptr) {
+  if (parts_.libraries == nullptr) {
     return LibrariesUnavailable("this daemon installs no libraries");
   }
-  absl::StatusOr<FoundLibraries> found = sources_.libraries->Get(
+  absl::StatusOr<FoundLibraries> found = parts_.libraries->Get(
       *spec_.libraries,
       [&use](std::string_view line) {
         if (use.listener != nullptr) use.listener->OnLibraryProgress(line);
@@ -101,14 +104,14 @@ absl::Status JailAttachment::AttachNew(const FirstUse& use,
   absl::MutexLock lock(&jail_.mutex());
   if (jail_.ended()) return absl::CancelledError("the session has ended");
   jail_.Put(*std::move(jail));
-  if (has_kernel) contents_.AdoptKernel(use.context, std::move(timings));
+  if (has_kernel) kernels_.AdoptKernel(use.context, std::move(timings));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<sandbox::Jail>> JailAttachment::AcquireJail(
     const Job& start, Timings& timings) {
   const MonotonicTime end = After(Now(), kAttachTimeout);
-  JailSource source(sources_.sandbox, sources_.pool, start);
+  JailSource source(*parts_.sandbox, *parts_.pool, start);
   while (true) {
     absl::StatusOr<std::unique_ptr<sandbox::Jail>> jail = source.Next();
     if (!jail.ok()) return jail.status();

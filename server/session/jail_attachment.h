@@ -13,33 +13,31 @@
 #include "sandbox/yard/sandbox.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
+#include "server/job/language_gate.h"
+#include "server/job/refused_calls.h"
 #include "server/job/run_listener.h"
 #include "server/job/session_spec.h"
 #include "server/layers/jail_layer.h"
 #include "server/layers/library_request.h"
 #include "server/pool/jail_pool.h"
 #include "server/session/hosted_jail.h"
+#include "server/session/session_copy.h"
 
 namespace sandglass::server {
 
-// What a session has in its jail. JailAttachment asks and tells it as the jail
-// comes and goes, with its lock held.
-class JailContents {
- public:
-  // Whether a run may still need the jail, even if it is dead. With
-  // HostedJail::mutex held.
-  virtual bool IsInUse() const = 0;
-  // A jail has come whose own program is a kernel, which was started with
-  // `timings` and belongs to `context`. With HostedJail::mutex held.
-  virtual void AdoptKernel(const std::string& context, Timings timings) = 0;
-  // Puts the files that were kept into the jail that has just come.
-  virtual absl::Status Fill(CancelToken& cancel) = 0;
-  // The jail is gone. Kernels that had a state lost it, for the reason `why`;
-  // an empty `why` means that none had one. With HostedJail::mutex held.
-  virtual void Lose(const std::string& why) = 0;
+class JailFiles;
+class JailKernels;
 
- protected:
-  ~JailContents() = default;
+// What sessions' jails are made from.
+struct JailHostParts {
+  sandbox::Sandbox* sandbox = nullptr;
+  JailPool* pool = nullptr;
+  // Whether what a language's kernel is started from is there.
+  const LanguageGate* languages = nullptr;
+  LibraryFinder* libraries = nullptr;  // null: none can be had
+  // For files of forks that wait for their first use.
+  std::shared_ptr<DiskBudget> fork_memory;
+  RefusedCallLog* denied = nullptr;  // null when calls aren't traced
 };
 
 // The use for which a jail is fetched. If the default kernel comes with the
@@ -56,24 +54,20 @@ struct FirstUse {
 // Thread-safe.
 class JailAttachment {
  public:
-  struct Sources {
-    sandbox::Sandbox& sandbox;
-    JailPool& pool;
-    LibraryFinder* libraries = nullptr;  // null: none can be had
-  };
-
   // What is passed or pointed to outlives this object. `layer` is as in
   // SessionOrigin; `replaceable` says whether another jail can replace a dead
-  // one.
-  JailAttachment(const Sources& sources, const SessionSpec& spec,
+  // one. `files` and `kernels`, which aren't used here yet, are told as the
+  // jail comes and goes.
+  JailAttachment(const JailHostParts& parts, const SessionSpec& spec,
                  const JailLayer& layer, bool replaceable, HostedJail& jail,
-                 JailContents& contents)
-      : sources_(sources),
+                 JailFiles& files, JailKernels& kernels)
+      : parts_(parts),
         spec_(spec),
         layer_(layer),
         replaceable_(replaceable),
         jail_(jail),
-        contents_(contents) {}
+        files_(files),
+        kernels_(kernels) {}
 
   // One thread gets the jail, or asks init for the file agent, and the others
   // wait for it.
@@ -106,16 +100,17 @@ class JailAttachment {
                                 Job& start) ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::StatusOr<std::unique_ptr<sandbox::Jail>> AcquireJail(const Job& start,
                                                              Timings& timings);
-  // Releases the jail; `why` is as in JailContents::Lose.
+  // Releases the jail; `why` is as in JailKernels::Lose.
   void Discard(const std::string& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_, jail_.mutex());
 
-  const Sources sources_;
+  const JailHostParts parts_;
   const SessionSpec& spec_;
   const JailLayer layer_;  // the one it was made with, or else without an id
   const bool replaceable_;
   HostedJail& jail_;
-  JailContents& contents_;
+  JailFiles& files_;
+  JailKernels& kernels_;
 
   absl::Mutex attaching_ ABSL_ACQUIRED_AFTER(jail_.forking())
       ABSL_ACQUIRED_BEFORE(jail_.mutex());

@@ -48,7 +48,8 @@ class JailFiles {
   // Ends all saving, for good.
   void EndSaving();
 
-  // As JailContents::Fill, which is called with the attachment's lock held.
+  // Puts the files that were kept into the jail that has just come. Called with
+  // the attachment's lock held.
   absl::Status Fill(CancelToken& cancel)
       ABSL_LOCKS_EXCLUDED(keeping_, jail_.mutex());
   // The jail is gone, and the agent with it. With HostedJail::mutex held.

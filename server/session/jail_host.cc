@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <variant>
 
 namespace sandglass::server {
@@ -34,9 +33,8 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
       jail_(parts.denied,
             {.language = spec.language == nullptr ? "" : spec.language->id,
              .profile = spec.profile->name}),
-      attachment_({*parts.sandbox, *parts.pool, parts.libraries}, spec_,
-                  origin.layer, /*replaceable=*/durable_ != nullptr, jail_,
-                  *this),
+      attachment_(parts, spec_, origin.layer,
+                  /*replaceable=*/durable_ != nullptr, jail_, files_, kernels_),
       files_(jail_, attachment_, durable_.get(), origin.archive,
              ShareOf(parts.fork_memory, origin.caller)),
       kernels_(*parts.languages, spec_, origin.lost_contexts, jail_,
@@ -46,15 +44,6 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
 void JailHost::End() {
   files_.EndSaving();
   jail_.End();
-}
-
-void JailHost::AdoptKernel(const std::string& context, Timings timings) {
-  kernels_.AdoptKernel(context, std::move(timings));
-}
-
-void JailHost::Lose(const std::string& why) {
-  files_.LoseAgent();
-  kernels_.Lose(why);
 }
 
 absl::StatusOr<JobResult> RunRich(const JailHostParts& parts, const Job& job,

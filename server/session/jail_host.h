@@ -7,12 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "sandbox/files/file_agent_client.h"
-#include "sandbox/yard/sandbox.h"
 #include "server/base/cancel_token.h"
-#include "server/job/language_gate.h"
-#include "server/job/refused_calls.h"
-#include "server/layers/library_request.h"
-#include "server/pool/jail_pool.h"
 #include "server/session/durable_files.h"
 #include "server/session/file_archive.h"
 #include "server/session/hosted_jail.h"
@@ -20,22 +15,10 @@
 #include "server/session/jail_files.h"
 #include "server/session/jail_kernels.h"
 #include "server/session/jail_processes.h"
-#include "server/session/process_host.h"
 #include "server/session/session_copy.h"
 #include "server/session/session_host.h"
 
 namespace sandglass::server {
-
-struct JailHostParts {
-  sandbox::Sandbox* sandbox = nullptr;
-  JailPool* pool = nullptr;
-  // Whether what a language's kernel is started from is there.
-  const LanguageGate* languages = nullptr;
-  LibraryFinder* libraries = nullptr;  // null: none can be had
-  // For files of forks that wait for their first use.
-  std::shared_ptr<DiskBudget> fork_memory;
-  RefusedCallLog* denied = nullptr;  // null when calls aren't traced
-};
 
 // A session on a jail of this machine. It gets the jail with its first use: for
 // the default kernel an idle one in which a zygote's child waits, so that the
@@ -43,7 +26,8 @@ struct JailHostParts {
 //
 // Each concern has a class. Kernels use files, commands' processes look at
 // kernels, all of them use the attachment, and everything uses the jail itself;
-// the other way, JailAttachment calls only JailContents, which is this class.
+// the other way, JailAttachment only tells files and kernels when a jail comes
+// or goes.
 //
 // The order of their locks, of which any may be left out:
 //   1. HostedJail::forking       while a fork stops all processes; shared while
@@ -53,7 +37,7 @@ struct JailHostParts {
 //   4. JailFiles::keeping_       while files go to or come from the copy
 //   5. HostedJail::mutex         for a moment; receivers of commands' news are
 //                                called with it
-class JailHost final : public SessionHost, private JailContents {
+class JailHost final : public SessionHost {
  public:
   // Whatever `parts` points to must outlive this object.
   JailHost(const JailHostParts& parts, const SessionSpec& spec,
@@ -83,8 +67,8 @@ class JailHost final : public SessionHost, private JailContents {
   }
   absl::Status Freeze(bool frozen) override { return jail_.Freeze(frozen); }
   void End() override;
-  ProcessHost* processes() override { return &processes_; }
-  std::vector<KernelStatus> Kernels() const override {
+  JailProcesses* processes() override { return &processes_; }
+  std::vector<v1::KernelInfo> Kernels() const override {
     return kernels_.Kernels();
   }
   uint64_t MemoryBytes() const override { return jail_.MemoryBytes(); }
@@ -92,13 +76,6 @@ class JailHost final : public SessionHost, private JailContents {
   std::string Death() const override { return attachment_.Death(); }
 
  private:
-  bool IsInUse() const override { return kernels_.AnyIsBusy(); }
-  void AdoptKernel(const std::string& context, Timings timings) override;
-  absl::Status Fill(CancelToken& cancel) override {
-    return files_.Fill(cancel);
-  }
-  void Lose(const std::string& why) override;
-
   const SessionSpec spec_;
   // Null when the session isn't durable; used by files_ alone. It goes after
   // the jail, whose file agent it knows.

@@ -34,22 +34,27 @@ std::string HowEnded(int wait_status) {
   return absl::StrCat("it ended with exit code ", WEXITSTATUS(wait_status));
 }
 
-sandbox::ProcessSpec KernelProcess(const Job& start) {
+}  // namespace
+
+sandbox::ProcessSpec JailKernels::ProcessOf(const Job& job) {
   sandbox::ProcessSpec process;
-  process.argv = start.argv;
-  for (const auto& [name, value] : start.env) {
+  process.argv = job.argv;
+  for (const auto& [name, value] : job.env) {
     process.env.push_back(absl::StrCat(name, "=", value));
   }
   process.with_stdin = true;
-  process.with_channel = true;
-  process.open_files = start.limits.open_files;
-  process.file_size_bytes = start.limits.file_size_bytes;
-  // Its runs have limits of their own; the kernel itself has none.
+  process.open_files = job.limits.open_files;
+  process.file_size_bytes = job.limits.file_size_bytes;
   process.cpu_time = kNoCpuLimit;
   return process;
 }
 
-}  // namespace
+void JailKernels::Place::End(const std::string& how) {
+  started = false;
+  status.set_state(v1::KERNEL_STATE_DEAD);
+  status.set_last_end(how);
+  if (why_ended.empty()) why_ended = how;
+}
 
 JailKernels::JailKernels(const LanguageGate& languages, const SessionSpec& spec,
                          const std::vector<std::string>& lost_contexts,
@@ -62,10 +67,8 @@ JailKernels::JailKernels(const LanguageGate& languages, const SessionSpec& spec,
       files_(files) {
   for (const std::string& context : lost_contexts) {
     Place& place = places_[context];
-    place.status.context = context;
-    place.status.state = KernelStatus::State::kDead;
-    place.status.last_end = kDaemonEnded;
-    place.why_ended = kDaemonEnded;
+    place.status.set_context(context);
+    place.End(kDaemonEnded);
   }
 }
 
@@ -91,18 +94,13 @@ absl::StatusOr<JobResult> JailKernels::RunCell(const Job& job,
 
   absl::MutexLock lock(&jail_.mutex());
   Place& place = places_[ContextOf(job.target)];
-  place.status.runs = kernel.runs;
-  place.status.state = KernelStatus::State::kIdle;
-  const bool ended = !result.ok() || result->cell->kernel_ended;
-  if (ended) {
-    place.started = false;
-    place.status.state = KernelStatus::State::kDead;
-    place.status.last_end = result.ok()
-                                ? result->verdict.explanation
-                                : std::string(result.status().message());
-    if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+  place.status.set_runs(kernel.runs);
+  place.status.set_state(v1::KERNEL_STATE_IDLE);
+  if (!result.ok()) {
+    place.End(std::string(result.status().message()));
+    return result;
   }
-  if (!result.ok()) return result;
+  if (result->cell->kernel_ended) place.End(result->verdict.explanation);
   result->cell->state_lost = std::move(state_lost);
   result->timings.acquire = Between(began, started);
   result->timings.warm = kernel.timings.warm || !kernel.fresh;
@@ -125,38 +123,36 @@ absl::StatusOr<Kernel*> JailKernels::Ready(const Job& job, CancelToken& cancel,
     jail_.Pump();
     if (!jail_.Lives()) return absl::InternalError(jail_.death());
     Place& place = places_[ContextOf(job.target)];
-    place.status.context = ContextOf(job.target);
+    place.status.set_context(ContextOf(job.target));
     if (place.started) {
       const Process& process = jail_.process(place.kernel->process);
       if (process.stage == Process::Stage::kRunning) {
-        place.status.state = KernelStatus::State::kBusy;
+        place.status.set_state(v1::KERNEL_STATE_BUSY);
         // The kernel came with the jail, after a kernel whose state is lost.
         if (place.kernel->fresh) {
           state_lost = std::exchange(place.why_ended, "");
         }
         return place.kernel.get();
       }
-      place.started = false;
-      place.status.last_end = absl::StrCat(HowEnded(process.wait_status),
-                                           " while no run went on in it");
-      if (place.why_ended.empty()) place.why_ended = place.status.last_end;
+      place.End(absl::StrCat(HowEnded(process.wait_status),
+                             " while no run went on in it"));
     }
     if (place.kernel != nullptr) {
       jail_.ForgetProcess(place.kernel->process);
-      ++place.status.restarts;
+      place.status.set_restarts(place.status.restarts() + 1);
     }
     state_lost = std::exchange(place.why_ended, "");
     place.kernel = std::make_unique<Kernel>();
     place.kernel->process = jail_.NextProcess();
-    place.status.state = KernelStatus::State::kBusy;
-    place.status.runs = 0;
+    place.status.set_state(v1::KERNEL_STATE_BUSY);
+    place.status.set_runs(0);
     kernel = place.kernel.get();
   }
   if (absl::Status spawned = StartKernel(job, cancel, *kernel); !spawned.ok()) {
     Kill(*kernel);
     absl::MutexLock lock(&jail_.mutex());
     Place& place = places_[ContextOf(job.target)];
-    place.status.state = KernelStatus::State::kDead;
+    place.status.set_state(v1::KERNEL_STATE_DEAD);
     place.why_ended = std::move(state_lost);
     return spawned;
   }
@@ -175,9 +171,9 @@ absl::Status JailKernels::StartKernel(const Job& job, CancelToken& cancel,
   const MonotonicTime deadline = After(Now(), kSetupTimeout);
   kernel.timings.kind = sandbox::kExecKind;
   kernel.commands = spec.language->kernel->commands;
-  const Job start = MakeKernelJob(spec, job.code);
-  if (absl::Status spawned =
-          Spawn(KernelProcess(start), cancel, deadline, kernel);
+  sandbox::ProcessSpec process = ProcessOf(MakeKernelJob(spec, job.code));
+  process.with_channel = true;
+  if (absl::Status spawned = Spawn(process, cancel, deadline, kernel);
       !spawned.ok()) {
     return spawned;
   }
@@ -271,14 +267,11 @@ absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
       Quoted({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
 }
 
-KernelKeeper::Fate JailKernels::AskFate(const Kernel& kernel) {
+JailKernels::Fate JailKernels::AskFate(const Kernel& kernel) {
   absl::MutexLock lock(&jail_.mutex());
   jail_.Pump();
+  if (jail_.get() == nullptr) return {.jail_gone = true};
   Fate fate;
-  if (jail_.get() == nullptr) {
-    fate.jail_gone = true;
-    return fate;
-  }
   fate.jail = &jail_.get()->jail();
   fate.jail_gone = !jail_.death().empty();
   fate.control_fd = fate.jail_gone ? -1 : jail_.get()->jail().control_fd();
@@ -326,7 +319,7 @@ bool JailKernels::Interrupt(const std::string& context) {
   absl::MutexLock lock(&jail_.mutex());
   const auto it = places_.find(context);
   if (it == places_.end() || !it->second.started ||
-      it->second.status.state != KernelStatus::State::kBusy) {
+      it->second.status.state() != v1::KERNEL_STATE_BUSY) {
     return false;
   }
   SignalLocked(*it->second.kernel);
@@ -343,21 +336,18 @@ void JailKernels::EndKernel(const std::string& context,
   KillLocked(*place.kernel);
   // A run that goes on in the kernel sees its end; otherwise nobody waits for
   // that.
-  if (place.status.state == KernelStatus::State::kBusy) return;
-  place.started = false;
-  place.status.state = KernelStatus::State::kDead;
-  place.status.last_end = why;
+  if (place.status.state() != v1::KERNEL_STATE_BUSY) place.End(why);
 }
 
-std::vector<KernelStatus> JailKernels::Kernels() const {
+std::vector<v1::KernelInfo> JailKernels::Kernels() const {
   absl::MutexLock lock(&jail_.mutex());
   jail_.Pump();
-  std::vector<KernelStatus> kernels;
+  std::vector<v1::KernelInfo> kernels;
   for (const auto& [context, place] : places_) {
     kernels.push_back(place.status);
     if (place.started &&
         jail_.process(place.kernel->process).stage == Process::Stage::kEnded) {
-      kernels.back().state = KernelStatus::State::kDead;
+      kernels.back().set_state(v1::KERNEL_STATE_DEAD);
     }
   }
   return kernels;
@@ -366,7 +356,7 @@ std::vector<KernelStatus> JailKernels::Kernels() const {
 bool JailKernels::AnyIsBusy() const {
   jail_.mutex().AssertHeld();
   return std::any_of(places_.begin(), places_.end(), [](const auto& entry) {
-    return entry.second.status.state == KernelStatus::State::kBusy;
+    return entry.second.status.state() == v1::KERNEL_STATE_BUSY;
   });
 }
 
@@ -380,7 +370,7 @@ void JailKernels::AdoptKernel(const std::string& context, Timings timings) {
   place.kernel->err = std::move(jail_.get()->jail().stderr_fd());
   place.kernel->events = jail_.get()->ReleaseReport();
   place.kernel->timings = std::move(timings);
-  place.status.context = context;
+  place.status.set_context(context);
   place.started = true;
   jail_.process(HostedJail::kMainProcess).stage = Process::Stage::kRunning;
 }
@@ -397,10 +387,9 @@ void JailKernels::Lose(const std::string& why) {
       continue;
     }
     if (had && !why.empty()) {
-      place.status.state = KernelStatus::State::kDead;
-      place.status.last_end = why;
       place.why_ended = why;
-      ++place.status.restarts;
+      place.End(why);
+      place.status.set_restarts(place.status.restarts() + 1);
     }
     ++it;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ namespace sandglass::server {
 // The kernels in a session's jail, one for each context, and what runs in them.
 // A language without a kernel has a program for each run in the same place.
 // Thread-safe; runs of one context come one at a time.
-class JailKernels final : public KernelKeeper {
+class JailKernels {
  public:
   // `lost_contexts` is as in SessionOrigin; everything else outlives this
   // object.
@@ -43,20 +44,34 @@ class JailKernels final : public KernelKeeper {
   bool Interrupt(const std::string& context) ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void EndKernel(const std::string& context, const std::string& why)
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
-  std::vector<KernelStatus> Kernels() const ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  std::vector<v1::KernelInfo> Kernels() const
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
 
   // These are for the run that is going on in a kernel.
-  Fate AskFate(const Kernel& kernel) override
-      ABSL_LOCKS_EXCLUDED(jail_.mutex());
-  void Signal(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
-  void Kill(const Kernel& kernel) override ABSL_LOCKS_EXCLUDED(jail_.mutex());
-  void EndJail(const std::string& why) override { jail_.EndJail(why); }
+  struct Fate {
+    bool jail_gone = false;
+    std::optional<int> wait_status;  // set when it has ended
+    // The jail, which lives as long as a run is going on in it.
+    const sandbox::Jail* jail = nullptr;
+    int control_fd = -1;  // for poll(2): at POLLIN something may have changed
+  };
+  Fate AskFate(const Kernel& kernel) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // Interrupts what runs in the kernel, as Ctrl-C does.
+  void Signal(const Kernel& kernel) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // Kills the kernel and everything that it started, in every way there is.
+  void Kill(const Kernel& kernel) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // Ends the jail, for when the kernel can't be ended otherwise.
+  void EndJail(const std::string& why) { jail_.EndJail(why); }
 
   // These are called with HostedJail::mutex held.
-  // Whether a run is going on in any of them.
+  // Whether a run is going on in any of them, which may still need the jail,
+  // even if it is dead.
   bool AnyIsBusy() const;
-  // As in JailContents.
+  // A jail has come whose own program is a kernel, which was started with
+  // `timings` and belongs to `context`.
   void AdoptKernel(const std::string& context, Timings timings);
+  // The jail is gone. Kernels that had a state lost it, for the reason `why`;
+  // an empty `why` means that none had one.
   void Lose(const std::string& why);
 
  private:
@@ -64,8 +79,12 @@ class JailKernels final : public KernelKeeper {
 
   // A kernel's state, for all threads; the Kernel itself belongs to its run.
   struct Place {
+    Place() { status.set_state(v1::KERNEL_STATE_IDLE); }
+    // The kernel has ended; `how` is also why, unless that is known already.
+    void End(const std::string& how);
+
     std::unique_ptr<Kernel> kernel;  // set since the first start
-    KernelStatus status;
+    v1::KernelInfo status;
     bool started = false;
     std::string why_ended;  // reported with the next start
   };
@@ -93,6 +112,9 @@ class JailKernels final : public KernelKeeper {
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
   Kernel& BeginProgram(const std::string& context)
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // The process of a job, which has no limit of processor time: its runs have
+  // limits of their own.
+  static sandbox::ProcessSpec ProcessOf(const Job& job);
   absl::StatusOr<JobResult> RunStaged(const Job& job,
                                       const std::string& directory,
                                       sandbox::FileAgent& files, Kernel& kernel,

@@ -85,9 +85,9 @@ absl::StatusOr<JobResult> JailKernels::RunProgram(const Job& job,
   place.started = false;
   place.why_ended.clear();
   place.kernel.reset();
-  place.status.state = KernelStatus::State::kIdle;
+  place.status.set_state(v1::KERNEL_STATE_IDLE);
   if (!result.ok()) return result;
-  place.status.runs = result->cell->run_number;
+  place.status.set_runs(result->cell->run_number);
   result->timings.acquire = Between(began, acquired);
   return result;
 }
@@ -98,9 +98,9 @@ Kernel& JailKernels::BeginProgram(const std::string& context) {
   place.kernel = std::make_unique<Kernel>();
   place.kernel->is_program = true;
   place.kernel->process = jail_.NextProcess();
-  place.kernel->runs = place.status.runs;
-  place.status.context = context;
-  place.status.state = KernelStatus::State::kBusy;
+  place.kernel->runs = place.status.runs();
+  place.status.set_context(context);
+  place.status.set_state(v1::KERNEL_STATE_BUSY);
   return *place.kernel;
 }
 
@@ -114,18 +114,11 @@ absl::StatusOr<JobResult> JailKernels::RunStaged(
       !status.ok()) {
     return status;
   }
-  sandbox::ProcessSpec process;
-  process.argv =
-      Relocated(job.argv, SpecOf(job).language->run.size(), staged, directory);
-  for (const auto& [name, value] : job.env) {
-    process.env.push_back(absl::StrCat(name, "=", value));
-  }
-  process.with_stdin = true;
-  process.open_files = job.limits.open_files;
-  process.file_size_bytes = job.limits.file_size_bytes;
   // Its processor time is measured; the kernel's own limit would count what
   // comes after it, too.
-  process.cpu_time = kNoCpuLimit;
+  sandbox::ProcessSpec process = ProcessOf(job);
+  process.argv =
+      Relocated(job.argv, SpecOf(job).language->run.size(), staged, directory);
   if (absl::Status spawned =
           Spawn(process, cancel, After(Now(), kSetupTimeout), program);
       !spawned.ok()) {

@@ -5,11 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "policy/language/language.h"
-#include "sandbox/jail/jail.h"
 #include "sandbox/os/fd.h"
 #include "server/job/job.h"
 #include "server/session/kernel_protocol.h"
@@ -37,28 +34,6 @@ struct Kernel {
   uint32_t runs = 0;   // how many it has done
   Timings timings;     // of its start
   bool fresh = true;   // no cell has run in it
-};
-
-// The owner of the jail in which kernels run. Thread-safe.
-class KernelKeeper {
- public:
-  struct Fate {
-    bool jail_gone = false;
-    std::optional<int> wait_status;  // set when it has ended
-    // The jail, which lives as long as a run is going on in it.
-    const sandbox::Jail* jail = nullptr;
-    int control_fd = -1;  // for poll(2): at POLLIN something may have changed
-  };
-  virtual Fate AskFate(const Kernel& kernel) = 0;
-  // Interrupts what runs in the kernel, as Ctrl-C does.
-  virtual void Signal(const Kernel& kernel) = 0;
-  // Kills the kernel and everything that it started, in every way there is.
-  virtual void Kill(const Kernel& kernel) = 0;
-  // Ends the jail, for when the kernel can't be ended otherwise.
-  virtual void EndJail(const std::string& why) = 0;
-
- protected:
-  ~KernelKeeper() = default;
 };
 
 }  // namespace sandglass::server

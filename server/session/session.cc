@@ -90,13 +90,8 @@ v1::Session Session::Describe() const {
   *proto.mutable_limits() = ToProto(spec_.limits);
   *proto.mutable_create_time() = ToProto(create_time_);
   proto.set_caller(caller_.name);
-  for (const KernelStatus& kernel : host_->Kernels()) {
-    v1::KernelInfo& out = *proto.add_kernels();
-    out.set_context(kernel.context);
-    out.set_state(static_cast<v1::KernelState>(kernel.state));
-    out.set_runs(kernel.runs);
-    out.set_restarts(kernel.restarts);
-    out.set_last_end(kernel.last_end);
+  for (v1::KernelInfo& kernel : host_->Kernels()) {
+    *proto.add_kernels() = std::move(kernel);
   }
   if (spec_.language != nullptr && proto.kernels().empty()) {
     proto.add_kernels()->set_state(v1::KERNEL_STATE_NOT_STARTED);
@@ -197,8 +192,8 @@ absl::Status Session::Save() {
     return FilesNotSaved(absl::StrCat("session ", id_), saved);
   }
   std::vector<std::string> contexts;
-  for (const KernelStatus& kernel : host_->Kernels()) {
-    contexts.push_back(kernel.context);
+  for (const v1::KernelInfo& kernel : host_->Kernels()) {
+    contexts.push_back(kernel.context());
   }
   absl::MutexLock lock(&mutex_);
   if (contexts == contexts_ || !over_.reason.empty()) return absl::OkStatus();

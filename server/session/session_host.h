@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sandglass/v1/session.pb.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
 #include "server/job/run_listener.h"
@@ -22,18 +23,8 @@ class FileAgent;
 namespace sandglass::server {
 
 class FileArchive;
-class ProcessHost;
+class JailProcesses;
 class SessionCopy;
-
-// What is known about one kernel.
-struct KernelStatus {
-  enum class State { kIdle = 2, kBusy = 3, kDead = 4 };  // as v1::KernelState
-  std::string context;
-  State state = State::kIdle;
-  uint32_t runs = 0;      // of the present kernel, or of the last one
-  uint32_t restarts = 0;  // how many kernels this context had before
-  std::string last_end;   // how the last of these ended
-};
 
 // The place where the runs of one session are carried out: its jail, which it
 // gets with the first use, and its kernels. Thread-safe; runs of one context
@@ -79,9 +70,9 @@ class SessionHost {
   virtual void End() = 0;
 
   // The interface for commands; null when there are none.
-  virtual ProcessHost* processes() { return nullptr; }
+  virtual JailProcesses* processes() { return nullptr; }
 
-  virtual std::vector<KernelStatus> Kernels() const = 0;
+  virtual std::vector<v1::KernelInfo> Kernels() const = 0;
   virtual uint64_t MemoryBytes() const = 0;
   // The id of the layer with the libraries in its jail; empty while there are
   // none.

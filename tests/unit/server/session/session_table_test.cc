@@ -56,7 +56,7 @@ class FakeHost final : public SessionHost {
     return absl::OkStatus();
   }
   void End() override { ++hosts_.ended; }
-  std::vector<KernelStatus> Kernels() const override { return {}; }
+  std::vector<v1::KernelInfo> Kernels() const override { return {}; }
   uint64_t MemoryBytes() const override { return 5; }
   std::string Death() const override {
     absl::MutexLock lock(&hosts_.mutex);

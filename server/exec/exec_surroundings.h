@@ -1,0 +1,41 @@
+#ifndef SANDGLASS_SERVER_EXEC_EXEC_SURROUNDINGS_H_
+#define SANDGLASS_SERVER_EXEC_EXEC_SURROUNDINGS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/base/event_loop.h"
+#include "server/exec/exec_output.h"
+
+namespace sandglass::server {
+
+class Exec;
+
+// What was saved and recorded before anybody is told how a command ended.
+struct ExecSaved {
+  std::string files_not_saved;  // as in v1::ExecEnd
+  absl::Status recorded;        // an error is told instead of the end
+};
+using ExecSavedHandler = std::function<void(const ExecSaved&)>;
+
+// What a command needs of its surroundings; everything must outlive it. The
+// functions are called on the loop's thread.
+struct ExecSurroundings {
+  EventLoop* loop = nullptr;
+  std::shared_ptr<KeptBytes> kept;           // output of the session's commands
+  std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's commands
+  // Makes room for the command's output by dropping output of others.
+  std::function<void()> make_room;
+  // The command is about to say that it has ended, or why it could not be
+  // started. Calls `done`, on the loop's thread, when the command may say so.
+  std::function<void(const std::shared_ptr<Exec>&, ExecSavedHandler done)>
+      before_end;
+  // It has ended or could not be started.
+  std::function<void(Exec&)> record_over;
+};
+
+}  // namespace sandglass::server
+
+#endif  // SANDGLASS_SERVER_EXEC_EXEC_SURROUNDINGS_H_
