@@ -383,7 +383,7 @@ void Exec::WriteStdin(std::string_view data) {
   // Input that comes too late is lost, as in a pipe that nobody reads.
   if (stdin_closing_ || stdin_closed_) return;
   stdin_.append(data);
-  around_.stdin_waiting->Add(static_cast<int64_t>(data.size()));
+  around_.stdin_waiting->Force(data.size());
   if (state_ == State::kRunning) WriteSome();
 }
 
@@ -416,7 +416,7 @@ void Exec::WriteSome() {
 
 void Exec::DropStdin() {
   around_.loop->Forget(std::exchange(stdin_watch_, 0));
-  around_.stdin_waiting->Add(-static_cast<int64_t>(stdin_.size()));
+  around_.stdin_waiting->Release(stdin_.size());
   std::string().swap(stdin_);
   stdin_written_ = 0;
 }

@@ -43,7 +43,7 @@ void ExecOutput::Append(Stream stream, std::string_view data,
   }
   end += data.size();
   bytes_ += data.size();
-  kept_.Add(static_cast<int64_t>(data.size()));
+  kept_.Add(data.size());
   Trim(wanted_from);
 }
 
@@ -58,7 +58,7 @@ bool ExecOutput::DropOldest() {
   dropped_.push_back({oldest.sequence, first_});
   if (dropped_.size() > kMaxDropped) dropped_.pop_front();
   bytes_ -= oldest.data.size();
-  kept_.Add(-static_cast<int64_t>(oldest.data.size()));
+  kept_.Remove(oldest.data.size());
   BytesOf(oldest.stream, first_) += oldest.data.size();
   pieces_.pop_front();
   if (pieces_.empty()) sealed_ = true;

@@ -5,44 +5,40 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "server/job/job.h"
+#include "server/session/disk_budget.h"
 
 namespace sandglass::server {
 
-// Counts the bytes of output that are kept, of one session, one caller or all
-// callers.
+// Counts the bytes of output that are kept of one session, which count for its
+// caller, too.
 class KeptBytes {
  public:
-  KeptBytes(uint64_t max, KeptBytes* all)
-      : max_(static_cast<int64_t>(max)), all_(all) {}
-  // One caller's share of `all`, by the rule of Shares: it is full when only a
-  // quarter of `all` is left and the caller holds more than what is left.
-  explicit KeptBytes(KeptBytes* all)
-      : max_(all->max_), all_(all), is_share_(true) {}
+  KeptBytes(uint64_t max, std::shared_ptr<DiskBudget> of_caller)
+      : max_(max), of_caller_(std::move(of_caller)) {}
   KeptBytes(const KeptBytes&) = delete;
   KeptBytes& operator=(const KeptBytes&) = delete;
-  void Add(int64_t bytes) {
+  void Add(uint64_t bytes) {
     bytes_ += bytes;
-    if (all_ != nullptr) all_->Add(bytes);
+    of_caller_->Force(bytes);
   }
-  bool full() const {
-    if (bytes_ >= max_) return true;
-    if (all_ == nullptr) return false;
-    if (!is_share_) return all_->full();
-    const int64_t left = all_->max_ - all_->bytes_;
-    return left <= all_->max_ / 4 && bytes_ >= left;
+  void Remove(uint64_t bytes) {
+    bytes_ -= bytes;
+    of_caller_->Release(bytes);
   }
-  int64_t bytes() const { return bytes_; }
+  bool full() const { return bytes_ >= max_ || of_caller_->full(); }
+  uint64_t bytes() const { return bytes_; }
 
  private:
-  const int64_t max_;
-  KeptBytes* const all_;
-  const bool is_share_ = false;
-  int64_t bytes_ = 0;
+  const uint64_t max_;
+  const std::shared_ptr<DiskBudget> of_caller_;
+  uint64_t bytes_ = 0;
 };
 
 // The output that a command wrote last, in numbered pieces. Use it from one
@@ -78,7 +74,7 @@ class ExecOutput {
   // full. `kept` must outlive this object.
   ExecOutput(uint64_t limit, KeptBytes& kept)
       : limit_(std::max(limit, kMinLimit)), kept_(kept) {}
-  ~ExecOutput() { kept_.Add(-static_cast<int64_t>(bytes_)); }
+  ~ExecOutput() { kept_.Remove(bytes_); }
   ExecOutput(const ExecOutput&) = delete;
   ExecOutput& operator=(const ExecOutput&) = delete;
 

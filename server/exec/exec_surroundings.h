@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "server/base/event_loop.h"
 #include "server/exec/exec_output.h"
+#include "server/session/disk_budget.h"
 
 namespace sandglass::server {
 
@@ -24,8 +25,8 @@ using ExecSavedHandler = std::function<void(const ExecSaved&)>;
 // functions are called on the loop's thread.
 struct ExecSurroundings {
   EventLoop* loop = nullptr;
-  std::shared_ptr<KeptBytes> kept;           // output of the session's commands
-  std::shared_ptr<KeptBytes> stdin_waiting;  // input of its owner's commands
+  std::shared_ptr<KeptBytes> kept;  // output of the session's commands
+  std::shared_ptr<DiskBudget> stdin_waiting;  // input of its owner's commands
   // Makes room for the command's output by dropping output of others.
   std::function<void()> make_room;
   // The command is about to say that it has ended, or why it could not be

@@ -19,8 +19,8 @@ namespace {
 constexpr uint32_t kMaxRunning = 32;  // of one session
 // Ended ones of a session that are still known.
 constexpr size_t kMaxEnded = 64;
-// Bound for the output that is kept of all sessions; exec_table_room.cc has
-// that of one session.
+// Bounds for the output that is kept of one session, and of all.
+constexpr uint64_t kSessionBytes = uint64_t{32} << 20;
 constexpr uint64_t kAllBytes = uint64_t{512} << 20;
 constexpr uint64_t kStdinBytes = uint64_t{64} << 20;  // of all
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
@@ -49,8 +49,8 @@ bool IsFinite(const Exec& exec) {
 
 ExecTable::ExecTable(const ExecTableParts& parts)
     : parts_(parts),
-      kept_(kAllBytes, nullptr),
-      stdin_waiting_(kStdinBytes, nullptr),
+      kept_(std::make_shared<DiskBudget>(kAllBytes)),
+      stdin_waiting_(std::make_shared<DiskBudget>(kStdinBytes)),
       running_shares_(WithReserveWithin(parts.max_running)) {}
 
 ExecTable::~ExecTable() { Shutdown(absl::ZeroDuration()); }
@@ -162,9 +162,12 @@ absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
         });
       });
   if (!noted.ok()) return noted;
-  Commands& commands =
-      sessions_.try_emplace(session->id(), OwnerOf(session->caller()))
-          .first->second;
+  const std::string& owner = session->caller().name;
+  Commands& commands = sessions_[session->id()];
+  commands.kept_of_owner = kept_->ShareOf(owner);
+  commands.stdin_of_owner = stdin_waiting_->ShareOf(owner);
+  commands.kept =
+      std::make_shared<KeptBytes>(kSessionBytes, commands.kept_of_owner);
   commands.host = session->host().processes();
   return &commands;
 }
@@ -267,8 +270,7 @@ ExecSurroundings ExecTable::SurroundingsOf(
   ExecSurroundings around;
   around.loop = &loop_;
   around.kept = commands.kept;
-  around.stdin_waiting = std::shared_ptr<KeptBytes>(
-      commands.owner, &commands.owner->stdin_waiting);
+  around.stdin_waiting = commands.stdin_of_owner;
   around.make_room = [this, &commands] { MakeRoom(commands); };
   around.before_end = [this, session_id, record](const auto& exec,
                                                  ExecSavedHandler done) {

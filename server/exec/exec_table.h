@@ -109,18 +109,12 @@ class ExecTable {
   absl::Status CheckStdinRoom(const Caller& owner, size_t bytes);
 
  private:
-  // What the commands in all sessions of one caller hold of what all callers
-  // share.
-  struct Owner {
-    Owner(KeptBytes& all_kept, KeptBytes& all_stdin)
-        : kept(&all_kept), stdin_waiting(&all_stdin) {}
-    KeptBytes kept;
-    KeptBytes stdin_waiting;
-  };
   // The commands of one session.
   struct Commands {
-    explicit Commands(std::shared_ptr<Owner> of);
-    std::shared_ptr<Owner> owner;
+    // What the commands in all sessions of its owner hold of what all callers
+    // share.
+    std::shared_ptr<DiskBudget> kept_of_owner;
+    std::shared_ptr<DiskBudget> stdin_of_owner;
     std::shared_ptr<KeptBytes> kept;
     JailProcesses* host = nullptr;
     os::Fd news;  // of the jail of its last command
@@ -163,7 +157,6 @@ class ExecTable {
                         policy::KillReason reason);
   void MakeRoom(Commands& commands);
   static void DropOldestEnded(Commands& commands);
-  std::shared_ptr<Owner> OwnerOf(const Caller& caller);
   // After `wait`, measures what the session's processes hold of memory that is
   // charged to nobody. Another thread does it, because a long list takes long
   // to read.
@@ -181,10 +174,9 @@ class ExecTable {
   std::atomic<uint32_t> finite_ = 0;
 
   // Used only by the loop's own thread.
-  KeptBytes kept_;
-  KeptBytes stdin_waiting_;
+  const std::shared_ptr<DiskBudget> kept_;
+  const std::shared_ptr<DiskBudget> stdin_waiting_;
   Shares running_shares_;
-  std::map<std::string, std::weak_ptr<Owner>> owners_;  // by caller
   std::map<std::string, Commands> sessions_;
   uint64_t next_number_ = 1;
 

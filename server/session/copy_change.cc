@@ -42,15 +42,6 @@ CopyChange::~CopyChange() {
   for (const auto& [blob, bytes] : written_) copy_.RemoveBlob(blob, bytes);
 }
 
-void CopyChange::Add(StoredEntry entry) {
-  const auto [at, added] = put_.try_emplace(entry.path(), changes_.put_size());
-  if (added) {
-    *changes_.add_put() = std::move(entry);
-  } else {
-    *changes_.mutable_put(at->second) = std::move(entry);
-  }
-}
-
 absl::Status CopyChange::Put(StoredEntry entry) {
   if (!changes_.all()) {
     absl::MutexLock lock(&copy_.mutex_);
@@ -61,7 +52,9 @@ absl::Status CopyChange::Put(StoredEntry entry) {
       return absl::OkStatus();
     }
   }
-  Add(std::move(entry));
+  const auto [at, added] = put_.try_emplace(entry.path(), changes_.put_size());
+  (added ? *changes_.add_put() : *changes_.mutable_put(at->second)) =
+      std::move(entry);
   return absl::OkStatus();
 }
 
@@ -72,9 +65,7 @@ void CopyChange::Remove(const std::string& path) {
 
 bool CopyChange::SameContent(const os::Fd& content, uint64_t size,
                              const StoredEntry& before) const {
-  const os::Fd file(::openat(copy_.directory_.get(),
-                             absl::StrCat(before.blob()).c_str(),
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const os::Fd file = copy_.OpenBlob(before.blob());
   if (!file.valid()) return false;
   std::string one, other;
   for (uint64_t at = 0; at < size; at += one.size()) {
@@ -233,14 +224,11 @@ absl::Status CopyChange::Commit() {
     if (copy_.blobs_.count(blob) == 0) copy_.RemoveBlob(blob, bytes);
   }
   written_.clear();
-  for (auto it = copy_.blobs_.begin(); it != copy_.blobs_.end();) {
-    if (it->second.names > 0) {
-      ++it;
-      continue;
-    }
-    copy_.RemoveBlob(it->first, it->second.bytes);
-    it = copy_.blobs_.erase(it);
-  }
+  std::erase_if(copy_.blobs_, [this](const auto& of) {
+    const auto& [number, blob] = of;
+    if (blob.names == 0) copy_.RemoveBlob(number, blob.bytes);
+    return blob.names == 0;
+  });
   // A failure here only costs room, not files.
   (void)copy_.Compact();
   return absl::OkStatus();

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "internal/durable.pb.h"
@@ -18,9 +20,12 @@
 
 namespace sandglass::server {
 
-// Parts that SessionCopy and CopyChange share.
+// Parts that SessionStore, SessionCopy and CopyChange share.
 
 inline constexpr size_t kCopyChunk = size_t{256} << 10;
+
+// The names in a directory, without "." and ".."; none when it can't be read.
+std::vector<std::string> NamesIn(const os::Fd& directory);
 
 inline uint64_t NameBytes(const internal::StoredEntry& entry) {
   return entry.path().size() + entry.link_target().size();

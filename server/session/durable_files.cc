@@ -57,8 +57,8 @@ sandbox::TarMember MemberOf(const StoredEntry& entry) {
 }
 
 // Why Restore or Save ended, as an error for the one who was to have the files.
-absl::Status Failed(sandbox::FileResult result, absl::string_view what) {
-  return sandbox::StatusOfFile(result, what);
+absl::Status Failed(sandbox::FileResult result) {
+  return sandbox::StatusOfFile(result, kWorkspace);
 }
 
 std::string WhyMissing(sandbox::FileResult why) {
@@ -147,7 +147,7 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
       std::numeric_limits<uint32_t>::max(), limits.Until(end),
       missing == nullptr ? FileAgent::Members::kAll
                          : FileAgent::Members::kThoseThatCanBe);
-  if (!upload.ok()) return Failed(upload.result, kWorkspace);
+  if (!upload.ok()) return Failed(upload.result);
   sandbox::FileResult sent;
   // Holes take no room, so a file with holes can be endless; hence the time is
   // checked.
@@ -205,11 +205,11 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
     // This one must be over before another begins, and what it left half done
     // is tidied up.
     (void)upload.value.Finish(limits.Until(end));
-    return sent.ok() ? failure : Failed(sent, kWorkspace);
+    return sent.ok() ? failure : Failed(sent);
   }
   const sandbox::FileAnswer<sandbox::TreeCount> count =
       upload.value.Finish(limits.Until(end));
-  if (!count.ok()) return Failed(count.result, kWorkspace);
+  if (!count.ok()) return Failed(count.result);
   if (count.value.entries + count.value.missing_count != sent_entries) {
     return absl::InternalError(absl::StrCat(count.value.entries, " of ",
                                             sent_entries, " files came back"));
@@ -233,7 +233,7 @@ absl::Status DurableFiles::Track(const std::shared_ptr<FileAgent>& agent,
                     .for_copy = true,
                     .tell_first = tell_first},
                    limits);
-  if (!tracker.ok()) return Failed(tracker.result, kWorkspace);
+  if (!tracker.ok()) return Failed(tracker.result);
   agent_ = agent;
   tracker_ = std::move(tracker.value);
   all_due_ = tell_first;
@@ -294,14 +294,15 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
       tracker_.Next(limits.Until(end), [&](sandbox::FileChanged told) {
         if (failure.ok()) failure = Handle(std::move(told), change);
       });
-  if (failure.ok() && !looked.ok()) failure = Failed(looked.result, kWorkspace);
+  if (failure.ok() && !looked.ok()) failure = Failed(looked.result);
+  const absl::Status incomplete =
+      looked.value ? absl::FailedPreconditionError(
+                         "some of its files can't be read or have too long a "
+                         "path, or there are too many")
+                   : absl::OkStatus();
   // Not everything could be looked at, so files that seem to be gone may still
   // be there.
-  if (failure.ok() && looked.value && all) {
-    failure = absl::FailedPreconditionError(
-        "some of its files can't be read or have too long a path, or there are "
-        "too many");
-  }
+  if (failure.ok() && all) failure = incomplete;
   if (failure.ok()) failure = change.Commit();
   if (!failure.ok()) {
     // What the agent reported this time isn't reported again, so begin anew.
@@ -309,12 +310,7 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
     return failure;
   }
   all_due_ = false;
-  if (looked.value) {
-    return absl::FailedPreconditionError(
-        "some of its files can't be read or have too long a path, or there are "
-        "too many");
-  }
-  return absl::OkStatus();
+  return incomplete;
 }
 
 }  // namespace sandglass::server

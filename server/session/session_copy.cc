@@ -27,57 +27,19 @@ constexpr uint64_t kSmallLog = uint64_t{64} << 10;
 
 }  // namespace
 
-std::shared_ptr<DiskBudget> DiskBudget::ShareOf(const std::string& caller) {
-  absl::MutexLock lock(&mutex_);
-  if (auto known = shares_[caller].lock()) return known;
-  std::erase_if(shares_, [](const auto& of) { return of.second.expired(); });
-  const std::shared_ptr<DiskBudget> share(new DiskBudget(shared_from_this()));
-  shares_[caller] = share;
-  return share;
-}
-
-bool DiskBudget::HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const {
-  if (all > max_) return false;
-  // The right side of the comparison is what was left before these bytes were
-  // added.
-  return all <= max_ - max_ / 4 || own <= max_ - all + bytes;
-}
-
-bool DiskBudget::Acquire(uint64_t bytes) {
-  const uint64_t own = used_.fetch_add(bytes) + bytes;
-  const bool has_room =
-      all_ == nullptr
-          ? own <= max_
-          : HasRoom(own, all_->used_.fetch_add(bytes) + bytes, bytes);
-  if (!has_room) Release(bytes);
-  return has_room;
-}
-
-void DiskBudget::Force(uint64_t bytes) {
-  used_ += bytes;
-  if (all_ != nullptr) all_->used_ += bytes;
-}
-
-void DiskBudget::Release(uint64_t bytes) {
-  used_ -= bytes;
-  if (all_ != nullptr) all_->used_ -= bytes;
-}
-
-bool DiskBudget::full() const {
-  return all_ == nullptr ? used_ >= max_
-                         : !HasRoom(used_ + 1, all_->used_ + 1, 1);
-}
-
-std::string DiskBudget::Describe() const {
-  const uint64_t all = all_ == nullptr ? used_ : all_->used_;
-  std::string text = absl::StrCat("all together may take ", max_,
-                                  " bytes, and have taken ", all);
-  if (all_ != nullptr) {
-    absl::StrAppend(&text, ", ", used_.load(),
-                    " of them this caller's, which of the last quarter has no "
-                    "more than what is left");
+std::vector<std::string> NamesIn(const os::Fd& directory) {
+  std::vector<std::string> names;
+  const int copy =
+      ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(
+      copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
+  if (stream == nullptr) return names;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
   }
-  return text;
+  return names;
 }
 
 SessionCopy::SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk,
@@ -85,17 +47,11 @@ SessionCopy::SessionCopy(os::Fd directory, std::shared_ptr<DiskBudget> disk,
     : directory_(std::move(directory)),
       disk_(std::move(disk)),
       session_id_(std::move(session_id)) {
-  const int copy =
-      ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(
-      copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-  if (stream == nullptr) return;
   uint64_t bytes = 0;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  while (const dirent* entry = ::readdir(stream.get())) {
+  for (const std::string& name : NamesIn(directory_)) {
     struct stat info = {};
-    if (::fstatat(directory_.get(), entry->d_name, &info,
-                  AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (::fstatat(directory_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) ==
+            0 &&
         S_ISREG(info.st_mode)) {
       bytes += std::min(static_cast<uint64_t>(info.st_size),
                         static_cast<uint64_t>(info.st_blocks) * 512);
@@ -160,11 +116,11 @@ absl::Status SessionCopy::LoadLocked() {
   for (const StoredChanges& changes : all) Apply(changes);
   log_ = *std::move(log);
   uint64_t bytes = log_.bytes();
-  for (auto it = blobs_.begin(); it != blobs_.end();) {
-    bytes += it->second.bytes;
-    next_blob_ = std::max(next_blob_, it->first + 1);
-    it = it->second.names == 0 ? blobs_.erase(it) : std::next(it);
+  for (const auto& [number, blob] : blobs_) {
+    bytes += blob.bytes;
+    next_blob_ = std::max(next_blob_, number + 1);
   }
+  std::erase_if(blobs_, [](const auto& of) { return of.second.names == 0; });
   RemoveUnused();
   disk_->Force(bytes);
   disk_->Release(bytes_.exchange(bytes));
@@ -199,20 +155,18 @@ void SessionCopy::Apply(const StoredChanges& changes) {
 
 // Removes what a daemon that was killed left behind.
 void SessionCopy::RemoveUnused() {
-  const int copy =
-      ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(
-      copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-  if (stream == nullptr) return;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string name = entry->d_name;
+  for (const std::string& name : NamesIn(directory_)) {
     uint64_t blob = 0;
     if (absl::SimpleAtoi(name, &blob) ? blobs_.count(blob) == 0
                                       : name == absl::StrCat(kFiles, ".new")) {
       ::unlinkat(directory_.get(), name.c_str(), 0);
     }
   }
+}
+
+os::Fd SessionCopy::OpenBlob(uint64_t blob) const {
+  return os::Fd(::openat(directory_.get(), absl::StrCat(blob).c_str(),
+                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
 void SessionCopy::RemoveBlob(uint64_t blob, uint64_t bytes) {
@@ -244,9 +198,7 @@ absl::Status SessionCopy::Read(
     return absl::DataLossError(absl::StrCat(
         "the copy of ", Quoted(entry.path(), 256), " isn't as it was written"));
   };
-  const os::Fd file(::openat(directory_.get(),
-                             absl::StrCat(entry.blob()).c_str(),
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const os::Fd file = OpenBlob(entry.blob());
   struct stat info = {};
   // Descriptors or memory are short now; the copy itself is as it was.
   if (!file.valid() &&

@@ -21,44 +21,9 @@
 #include "internal/durable.pb.h"
 #include "sandbox/os/fd.h"
 #include "server/base/durable_log.h"
+#include "server/session/disk_budget.h"
 
 namespace sandglass::server {
-
-// A budget of bytes, on the disk or in memory: of everything that is kept there
-// together, or of one caller's part. Held by a shared_ptr. Thread-safe.
-class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
- public:
-  explicit DiskBudget(uint64_t max) : max_(max) {}
-  // One caller's part, by the rule of Shares: of the last quarter of the whole,
-  // it may hold no more than what is left of that quarter.
-  std::shared_ptr<DiskBudget> ShareOf(const std::string& caller)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-
-  // Takes that much; returns false when there is no room for it.
-  bool Acquire(uint64_t bytes);
-  void Force(uint64_t bytes);
-  void Release(uint64_t bytes);
-  // Whether nothing more can be taken.
-  bool full() const;
-  uint64_t used() const { return used_; }
-  uint64_t max() const { return max_; }
-  // The words of a refusal: how much there may be, and how much has been taken.
-  std::string Describe() const;
-
- private:
-  explicit DiskBudget(std::shared_ptr<DiskBudget> all)
-      : max_(all->max_), all_(std::move(all)) {}
-  // Whether there is room in the whole; `own` and `all` are what the caller and
-  // all callers hold with `bytes` added.
-  bool HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const;
-
-  const uint64_t max_;
-  const std::shared_ptr<DiskBudget> all_;  // null when this is the whole
-  std::atomic<uint64_t> used_{0};
-  absl::Mutex mutex_;
-  std::map<std::string, std::weak_ptr<DiskBudget>> shares_
-      ABSL_GUARDED_BY(mutex_);
-};
 
 // The durable copy of one session: a directory of the server with
 //   record   who the session is (StoredSession), written anew with each change;
@@ -126,6 +91,8 @@ class SessionCopy {
   void RemoveUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Grow(uint64_t bytes);
   void Shrink(uint64_t bytes);
+  // Empty when it can't be opened, with errno.
+  os::Fd OpenBlob(uint64_t blob) const;
   void RemoveBlob(uint64_t blob, uint64_t bytes);
 
   const os::Fd directory_;
@@ -184,7 +151,6 @@ class CopyChange {
   absl::Status Write(const os::Fd& content, internal::StoredEntry& entry);
   bool SameContent(const os::Fd& content, uint64_t size,
                    const internal::StoredEntry& before) const;
-  void Add(internal::StoredEntry entry);
 
   SessionCopy& copy_;
   uint64_t left_;  // how many bytes may still be written

@@ -1,6 +1,5 @@
 #include "server/session/session_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include "server/base/log.h"
 #include "server/base/state_dir.h"
 #include "server/base/strings.h"
+#include "server/session/copy_parts.h"
 
 namespace sandglass::server {
 namespace {
@@ -33,21 +33,6 @@ constexpr uint64_t kMaxEndedBytes = uint64_t{4} << 20;
 os::Fd OpenDirectoryIn(const os::Fd& directory, const std::string& name) {
   return os::Fd(::openat(directory.get(), name.c_str(),
                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-std::vector<std::string> NamesIn(const os::Fd& directory) {
-  std::vector<std::string> names;
-  const int copy =
-      ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(
-      copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-  if (stream == nullptr) return names;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  return names;
 }
 
 void LogFailure(const char* event, const std::string& name,
@@ -73,10 +58,6 @@ absl::StatusOr<std::unique_ptr<SessionStore>> SessionStore::Open(
   }
   return std::unique_ptr<SessionStore>(
       new SessionStore(*std::move(fd), max_bytes));
-}
-
-std::vector<std::string> SessionStore::Names() const {
-  return NamesIn(directory_);
 }
 
 absl::StatusOr<SessionStore::Found> SessionStore::LoadOne(
@@ -115,7 +96,7 @@ std::vector<SessionStore::Found> SessionStore::LoadSessions() {
     ended.insert(end.session_id());
   }
   std::vector<Found> all;
-  for (const std::string& name : Names()) {
+  for (const std::string& name : NamesIn(directory_)) {
     if (absl::StartsWith(name, kNew) || absl::StartsWith(name, kGone)) {
       RemoveDirectory(name);
       continue;
@@ -221,7 +202,7 @@ void SessionStore::Remove(const std::string& session_id) {
 
 void SessionStore::RemoveGone() {
   if (!has_gone_.exchange(false)) return;
-  for (const std::string& name : Names()) {
+  for (const std::string& name : NamesIn(directory_)) {
     if (absl::StartsWith(name, kGone)) RemoveDirectory(name);
   }
 }

@@ -64,7 +64,6 @@ class SessionStore {
       : directory_(std::move(directory)),
         disk_(std::make_shared<DiskBudget>(max_bytes)) {}
 
-  std::vector<std::string> Names() const;
   absl::StatusOr<Found> LoadOne(const std::string& name);
   void RemoveDirectory(const std::string& name);
 

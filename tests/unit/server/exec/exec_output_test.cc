@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -31,8 +32,8 @@ class ExecOutputTest : public ::testing::Test {
     return data;
   }
 
-  KeptBytes all_{kMuch, nullptr};
-  KeptBytes kept_{kMuch, &all_};
+  std::shared_ptr<DiskBudget> all_ = std::make_shared<DiskBudget>(kMuch);
+  KeptBytes kept_{kMuch, all_};
 };
 
 TEST_F(ExecOutputTest, NumbersPiecesFromOne) {
@@ -138,29 +139,27 @@ TEST_F(ExecOutputTest, ASmallLimitStillKeepsSomething) {
 
 // One caller's output leaves room for that of others, and theirs for a third's.
 TEST(KeptBytes, ACallersShareLeavesRoomForOthers) {
-  KeptBytes all(1000, nullptr);
-  KeptBytes first(&all);
-  KeptBytes session(900, &first);
+  const auto all = std::make_shared<DiskBudget>(1000);
+  KeptBytes session(900, all->ShareOf("first"));
   while (!session.full()) session.Add(1);
-  EXPECT_EQ(all.bytes(), 750);
-  KeptBytes second(&all);
-  while (!second.full()) second.Add(1);
-  EXPECT_EQ(second.bytes(), 125);
-  KeptBytes third(&all);
-  EXPECT_FALSE(third.full());
-  session.Add(-500);
-  EXPECT_FALSE(second.full());
+  EXPECT_EQ(all->used(), 750u);
+  const auto second = all->ShareOf("second");
+  while (!second->full()) second->Force(1);
+  EXPECT_EQ(second->used(), 125u);
+  EXPECT_FALSE(all->ShareOf("third")->full());
+  session.Remove(500);
+  EXPECT_FALSE(second->full());
 }
 
 TEST_F(ExecOutputTest, OthersBytesCountToo) {
-  KeptBytes session(256 << 10, &all_);
+  KeptBytes session(256 << 10, all_);
   ExecOutput first(1 << 20, session);
   for (int i = 0; i < 10; ++i) {
     Write(first, std::string(64 << 10, 'a'));
     (void)first.SealNextSequence();
   }
-  EXPECT_LE(session.bytes(), 256 << 10);
-  EXPECT_EQ(all_.bytes(), session.bytes());
+  EXPECT_LE(session.bytes(), 256u << 10);
+  EXPECT_EQ(all_->used(), session.bytes());
   {
     // Full, but each has the least.
     ExecOutput second(1 << 20, session);
@@ -171,7 +170,7 @@ TEST_F(ExecOutputTest, OthersBytesCountToo) {
     }
     EXPECT_EQ(second.kept_bytes(), 60u << 10);
   }
-  EXPECT_EQ(session.bytes(), static_cast<int64_t>(first.kept_bytes()));
+  EXPECT_EQ(session.bytes(), first.kept_bytes());
 }
 
 TEST_F(ExecOutputTest, ManySmallPiecesAreBounded) {

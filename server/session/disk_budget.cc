@@ -1,0 +1,60 @@
+#include "server/session/disk_budget.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace sandglass::server {
+
+std::shared_ptr<DiskBudget> DiskBudget::ShareOf(const std::string& caller) {
+  absl::MutexLock lock(&mutex_);
+  if (auto known = shares_[caller].lock()) return known;
+  std::erase_if(shares_, [](const auto& of) { return of.second.expired(); });
+  const std::shared_ptr<DiskBudget> share(new DiskBudget(shared_from_this()));
+  shares_[caller] = share;
+  return share;
+}
+
+bool DiskBudget::HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const {
+  if (all > max_) return false;
+  // The right side of the comparison is what was left before these bytes were
+  // added.
+  return all <= max_ - max_ / 4 || own <= max_ - all + bytes;
+}
+
+bool DiskBudget::Acquire(uint64_t bytes) {
+  const uint64_t own = used_.fetch_add(bytes) + bytes;
+  const bool has_room =
+      all_ == nullptr
+          ? own <= max_
+          : HasRoom(own, all_->used_.fetch_add(bytes) + bytes, bytes);
+  if (!has_room) Release(bytes);
+  return has_room;
+}
+
+void DiskBudget::Force(uint64_t bytes) {
+  used_ += bytes;
+  if (all_ != nullptr) all_->used_ += bytes;
+}
+
+void DiskBudget::Release(uint64_t bytes) {
+  used_ -= bytes;
+  if (all_ != nullptr) all_->used_ -= bytes;
+}
+
+bool DiskBudget::full() const {
+  return all_ == nullptr ? used_ >= max_
+                         : !HasRoom(used_ + 1, all_->used_ + 1, 1);
+}
+
+std::string DiskBudget::Describe() const {
+  const uint64_t all = all_ == nullptr ? used_ : all_->used_;
+  std::string text = absl::StrCat("all together may take ", max_,
+                                  " bytes, and have taken ", all);
+  if (all_ != nullptr) {
+    absl::StrAppend(&text, ", ", used_.load(),
+                    " of them this caller's, which of the last quarter has no "
+                    "more than what is left");
+  }
+  return text;
+}
+
+}  // namespace sandglass::server
