@@ -80,6 +80,20 @@ void RecordInvalid(const absl::Status& error, Result& out) {
   out.set_message(std::string(error.message()));
 }
 
+// Adds those of a list's entries that fit into a message; returns false when
+// these aren't all.
+bool AddEntries(const sandbox::FileList& list,
+                google::protobuf::RepeatedPtrField<v1::FileInfo>& entries) {
+  uint64_t bytes = 0;
+  for (const sandbox::FileFacts& facts : list.entries) {
+    v1::FileInfo info = ToProto(facts);
+    bytes += info.ByteSizeLong() + kEntryBytes;
+    if (bytes > kMaxListedBytes) return false;
+    *entries.Add() = std::move(info);
+  }
+  return !list.truncated;
+}
+
 // Reads an opened file completely if it has at most `room` bytes; otherwise
 // says why not.
 sandbox::FileResult ReadWhole(const sandbox::OpenedFile& opened, uint64_t room,
@@ -215,20 +229,11 @@ absl::StatusOr<v1::ListDirectoryResponse> Handle(
     return done;
   }
   v1::ListDirectoryResponse response;
-  uint64_t bytes = 0;
-  bool more = list.value.truncated;
-  const sandbox::FileFacts* last = nullptr;
-  for (const sandbox::FileFacts& facts : list.value.entries) {
-    v1::FileInfo info = ToProto(facts);
-    bytes += info.ByteSizeLong() + kEntryBytes;
-    if (bytes > kMaxListedBytes) {
-      more = true;
-      break;
-    }
-    *response.add_entries() = std::move(info);
-    last = &facts;
+  const bool all = AddEntries(list.value, *response.mutable_entries());
+  const auto count = static_cast<size_t>(response.entries_size());
+  if (!all && count > 0) {
+    response.set_next_page_token(list.value.entries[count - 1].name);
   }
-  if (more && last != nullptr) response.set_next_page_token(last->name);
   return response;
 }
 
@@ -327,17 +332,7 @@ absl::StatusOr<v1::GlobFilesResponse> Handle(
     return done;
   }
   v1::GlobFilesResponse response;
-  response.set_truncated(found.value.truncated);
-  uint64_t bytes = 0;
-  for (const sandbox::FileFacts& facts : found.value.entries) {
-    v1::FileInfo info = ToProto(facts);
-    bytes += info.ByteSizeLong() + kEntryBytes;
-    if (bytes > kMaxListedBytes) {
-      response.set_truncated(true);
-      break;
-    }
-    *response.add_entries() = std::move(info);
-  }
+  response.set_truncated(!AddEntries(found.value, *response.mutable_entries()));
   return response;
 }
 
