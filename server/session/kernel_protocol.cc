@@ -37,56 +37,37 @@ bool IsJson(const std::string& type) {
   return type == "application/json" || absl::EndsWith(type, "+json");
 }
 
+// One line of JSON, in which invalid UTF-8 is replaced.
+std::string Dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 // Handles an event while it is being parsed. No objects are made of it, since
 // they would take thirty times the room of their text.
 class EventReader : public Json::json_sax_t {
  public:
-  // The fields of the event itself, by name; fields that no kind of event has
-  // are left out.
-  struct Field {
-    enum class Type { kString, kNumber, kBoolean, kOther };
-    Type type = Type::kOther;
-    std::string text;
-    uint64_t number = 0;  // or 1 for true
-  };
-
-  const Field* Find(const char* name) const {
-    const auto it = fields_.find(name);
-    return it == fields_.end() ? nullptr : &it->second;
-  }
-  std::string ReleaseText(const char* name) {
-    return std::move(fields_[name].text);
-  }
+  // The event that was read, once all of it was. It is moved from.
+  absl::StatusOr<KernelEvent> Event();
   // Says why the text is no event.
   const char* problem() const { return problem_; }
-  bool has_data() const { return has_data_; }
-  std::map<std::string, std::string>& data() { return data_; }
-  uint32_t left_out() const { return left_out_; }
-  uint64_t left_out_bytes() const { return left_out_bytes_; }
 
-  bool null() override { return Scalar("null", {}); }
-  bool boolean(bool value) override {
-    return Scalar(value ? "true" : "false",
-                  {Field::Type::kBoolean, "", value ? 1u : 0u});
-  }
+  bool null() override { return Scalar(nullptr); }
+  bool boolean(bool value) override { return Scalar(value); }
   bool number_integer(Json::number_integer_t value) override {
-    return Scalar(absl::StrCat(value), {});
+    return Scalar(value);
   }
   bool number_unsigned(Json::number_unsigned_t value) override {
-    return Scalar(absl::StrCat(value), {Field::Type::kNumber, "", value});
+    return Scalar(value);
   }
   bool number_float(Json::number_float_t value,
                     const std::string& /*text*/) override {
-    return Scalar(Json(value).dump(), {});
+    return Scalar(value);
   }
   bool string(std::string& value) override {
-    if (depth_ == 1) {
-      return Scalar("", {Field::Type::kString, std::move(value), 0});
-    }
     if (depth_ == 2 && in_data_ && !IsJson(type_)) {
       ParseString(value);
-    } else if (taken_ || (depth_ == 2 && in_data_)) {
-      return Scalar(Quoted(value), {});
+    } else if (depth_ == 1 || taken_ || (depth_ == 2 && in_data_)) {
+      return Scalar(std::move(value));
     }
     return true;
   }
@@ -107,7 +88,7 @@ class EventReader : public Json::json_sax_t {
     } else if (depth_ == 2 && in_data_) {
       type_ = std::move(name);
     } else if (taken_) {
-      absl::StrAppend(&text_, Quoted(name), ":");
+      absl::StrAppend(&text_, Dump(name), ":");
     }
     return true;
   }
@@ -120,10 +101,6 @@ class EventReader : public Json::json_sax_t {
   }
 
  private:
-  static std::string Quoted(const std::string& text) {
-    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-
   bool Deeper() {
     if (++depth_ <= kMaxDepth) return true;
     problem_ = "it is nested too deeply";
@@ -132,7 +109,7 @@ class EventReader : public Json::json_sax_t {
 
   bool Open(char bracket) {
     if (depth_ == 0 && bracket != '{') return false;
-    if (depth_ == 1) StoreField({});
+    if (depth_ == 1) StoreField(nullptr);
     if (depth_ == 2 && in_data_) {
       taken_ = IsJson(type_) && HasRoom();
       if (!taken_) LeaveOut(0);
@@ -158,15 +135,15 @@ class EventReader : public Json::json_sax_t {
     return true;
   }
 
-  bool Scalar(const std::string& json, Field field) {
+  bool Scalar(Json value) {
     if (depth_ == 0) return false;
     if (depth_ == 1) {
-      StoreField(std::move(field));
+      StoreField(std::move(value));
     } else if (taken_) {
-      absl::StrAppend(&text_, json, ",");
+      absl::StrAppend(&text_, Dump(value), ",");
     } else if (depth_ == 2 && in_data_) {
       if (IsJson(type_) && HasRoom()) {
-        data_[type_] = json;
+        data_[type_] = Dump(value);
       } else {
         LeaveOut(0);
       }
@@ -174,14 +151,14 @@ class EventReader : public Json::json_sax_t {
     return true;
   }
 
-  void StoreField(Field field) {
+  void StoreField(Json value) {
     static constexpr const char* kNames[] = {
         "ev",   "id",   "pid",   "count",     "bytes", "exit_code",
         "kind", "name", "value", "traceback", "ack"};
     if (key_ == "data") has_data_ = false;
     if (std::find(std::begin(kNames), std::end(kNames), key_) !=
         std::end(kNames)) {
-      fields_[key_] = std::move(field);
+      fields_[key_] = std::move(value);
     }
   }
 
@@ -205,13 +182,39 @@ class EventReader : public Json::json_sax_t {
     left_out_bytes_ += bytes;
   }
 
+  // These note which fields are missing or of another type.
+  uint64_t Number(const char* name,
+                  uint64_t max = std::numeric_limits<uint64_t>::max()) {
+    const Json& field = fields_[name];
+    if (field.is_number_unsigned() && field.get<uint64_t>() <= max) {
+      return field.get<uint64_t>();
+    }
+    bad_ = name;
+    return 0;
+  }
+  std::string Text(const char* name) {
+    Json& field = fields_[name];
+    if (field.is_string()) return std::move(field.get_ref<std::string&>());
+    bad_ = name;
+    return "";
+  }
+  absl::Status status() const {
+    if (bad_ == nullptr) return absl::OkStatus();
+    return Malformed(absl::StrCat("\"", bad_, "\" is missing or wrong"));
+  }
+
+  absl::StatusOr<KernelEvent> Display();
+
   size_t depth_ = 0;
   std::string key_;   // of the event
   std::string type_;  // the type of the data being parsed
   bool in_data_ = false;
   bool taken_ = false;  // what is parsed is part of text_
   std::string text_;
-  std::map<std::string, Field> fields_;
+  // Those of the event itself, by name; others than these are null, and left
+  // out if no kind of event has them.
+  std::map<std::string, Json> fields_;
+  const char* bad_ = nullptr;  // the name of one that is missing or wrong
   bool has_data_ = false;
   std::map<std::string, std::string> data_;
   uint32_t left_out_ = 0;
@@ -219,59 +222,16 @@ class EventReader : public Json::json_sax_t {
   const char* problem_ = "it is no JSON object";
 };
 
-// Getters that note which fields are missing or of another type.
-class Fields {
- public:
-  explicit Fields(EventReader& event) : event_(event) {}
-
-  uint64_t Number(const char* name, uint64_t max) {
-    const EventReader::Field* field = event_.Find(name);
-    if (field == nullptr || field->type != EventReader::Field::Type::kNumber ||
-        field->number > max) {
-      bad_ = name;
-      return 0;
-    }
-    return field->number;
-  }
-
-  std::string Text(const char* name) {
-    const EventReader::Field* field = event_.Find(name);
-    if (field == nullptr || field->type != EventReader::Field::Type::kString) {
-      bad_ = name;
-      return "";
-    }
-    return event_.ReleaseText(name);
-  }
-
-  bool Flag(const char* name) {
-    const EventReader::Field* field = event_.Find(name);
-    return field != nullptr &&
-           field->type == EventReader::Field::Type::kBoolean &&
-           field->number == 1;
-  }
-
-  absl::Status status() const {
-    if (bad_ == nullptr) return absl::OkStatus();
-    return Malformed(absl::StrCat("\"", bad_, "\" is missing or wrong"));
-  }
-
- private:
-  EventReader& event_;
-  const char* bad_ = nullptr;
-};
-
-absl::StatusOr<KernelEvent> ParseDisplay(EventReader& event) {
-  Fields fields(event);
+absl::StatusOr<KernelEvent> EventReader::Display() {
   KernelDisplay display;
-  display.cell = fields.Number("id", std::numeric_limits<uint64_t>::max());
-  const std::string kind = fields.Text("kind");
-  if (absl::Status status = fields.status(); !status.ok()) return status;
-  if (!event.has_data()) return Malformed("\"data\" is missing or wrong");
-  display.output.is_value = kind == "result";
-  display.waits = fields.Flag("ack");
-  display.left_out = event.left_out();
-  display.left_out_bytes = event.left_out_bytes();
-  for (auto& [type, bytes] : event.data()) {
+  display.cell = Number("id");
+  display.output.is_value = Text("kind") == "result";
+  if (absl::Status wrong = status(); !wrong.ok()) return wrong;
+  if (!has_data_) return Malformed("\"data\" is missing or wrong");
+  display.waits = fields_["ack"] == true;
+  display.left_out = left_out_;
+  display.left_out_bytes = left_out_bytes_;
+  for (auto& [type, bytes] : data_) {
     display.output.data.emplace_back(type, std::move(bytes));
   }
   // Plain text comes first, for clients that show only one format.
@@ -291,36 +251,34 @@ std::string Tail(std::string text) {
   return text.substr(begin);
 }
 
-absl::StatusOr<KernelEvent> EventOf(EventReader& read) {
-  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
-  constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
-  Fields fields(read);
-  const std::string kind = fields.Text("ev");
+absl::StatusOr<KernelEvent> EventReader::Event() {
+  const std::string kind = Text("ev");
   KernelEvent event;
   if (kind == "ready") {
-    event = KernelReady{static_cast<pid_t>(fields.Number("pid", kMaxPid))};
+    event = KernelReady{static_cast<pid_t>(Number("pid", kMaxPid))};
   } else if (kind == "display") {
-    return ParseDisplay(read);
+    return Display();
   } else if (kind == "error") {
     KernelError error;
-    error.cell = fields.Number("id", kMax);
-    error.words.name = Tail(fields.Text("name"));
-    error.words.value = Tail(fields.Text("value"));
-    error.words.traceback = Tail(fields.Text("traceback"));
+    error.cell = Number("id");
+    error.words.name = Tail(Text("name"));
+    error.words.value = Tail(Text("value"));
+    error.words.traceback = Tail(Text("traceback"));
     event = std::move(error);
   } else if (kind == "clear") {
-    event = KernelClear{fields.Number("id", kMax)};
+    event = KernelClear{Number("id")};
   } else if (kind == "dropped") {
-    event = KernelDropped{fields.Number("id", kMax),
-                          static_cast<uint32_t>(fields.Number("count", kMax32)),
-                          fields.Number("bytes", kMax)};
+    event = KernelDropped{Number("id"),
+                          static_cast<uint32_t>(Number(
+                              "count", std::numeric_limits<uint32_t>::max())),
+                          Number("bytes")};
   } else if (kind == "done") {
-    event = KernelDone{fields.Number("id", kMax),
-                       static_cast<int>(fields.Number("exit_code", 255))};
+    event =
+        KernelDone{Number("id"), static_cast<int>(Number("exit_code", 255))};
   } else {
     return Malformed(absl::StrCat("\"ev\" is ", Quoted(kind)));
   }
-  if (absl::Status status = fields.status(); !status.ok()) return status;
+  if (absl::Status wrong = status(); !wrong.ok()) return wrong;
   return event;
 }
 
@@ -343,7 +301,7 @@ std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
   if (!stdin_data.empty()) {
     command["stdin"] = absl::Base64Escape(AbslView(stdin_data));
   }
-  return command.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Dump(command) + "\n";
 }
 
 std::string AckCommand() { return "{\"op\":\"ack\"}\n"; }
@@ -351,7 +309,7 @@ std::string AckCommand() { return "{\"op\":\"ack\"}\n"; }
 absl::StatusOr<KernelEvent> ParseKernelEvent(std::string_view line) {
   EventReader event;
   if (!Json::sax_parse(line, &event)) return Malformed(event.problem());
-  return EventOf(event);
+  return event.Event();
 }
 
 bool KernelLines::Append(std::string_view data) {
