@@ -359,7 +359,6 @@ void Exec::AppendOutput(const Source& source, std::string_view data) {
 }
 
 void Exec::Stalled() {
-  stall_timer_ = 0;
   const std::vector<ExecClient*> clients = clients_;
   for (ExecClient* client : clients) {
     if (!client->waits_for_all ||

@@ -161,7 +161,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   void DropStdin();  // what still waits of it
   void StopWriting();
 
-  // Sets none for kNever.
+  // Sets one of its timers, which is 0 again when it calls; none for kNever.
   void SetTimer(uint64_t& timer, MonotonicTime when, void (Exec::*call)());
   void StopTimer(uint64_t& timer);
   // Kills it when it has reached a limit.

@@ -1,7 +1,8 @@
 #include "server/exec/exec_audit.h"
 
 #include <algorithm>
-#include <vector>
+#include <map>
+#include <string>
 
 #include "policy/audit/audit_chain.h"
 #include "sandbox/wire/jail_layout.h"
@@ -13,34 +14,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The bytes that are hashed: the text for the shell, or each argument with a
-// NUL.
-std::string CommandBytes(const v1::ExecSpec& spec) {
-  if (spec.argv().empty()) return spec.command();
-  std::string bytes;
+void AddCommand(const v1::ExecSpec& spec, bool with_text, Json& fields) {
+  // What is hashed is the text for the shell, or each argument with a NUL.
+  std::string bytes = spec.argv().empty() ? spec.command() : "";
   for (const std::string& argument : spec.argv()) {
     bytes.append(argument);
     bytes.push_back('\0');
   }
-  return bytes;
-}
-
-void AddCommand(const v1::ExecSpec& spec, bool with_text, Json& fields) {
-  const std::string bytes = CommandBytes(spec);
   fields["code_sha256"] = policy::AuditHash(bytes);
   fields["code_bytes"] = bytes.size();
   if (!spec.argv().empty()) fields["args"] = spec.argv_size() - 1;
   if (!with_text) return;
-  std::string text = bytes;
-  std::replace(text.begin(), text.end(), '\0', '\n');
-  fields["code"] = ShortenedText(text);
-}
-
-void AddEnv(const v1::ExecSpec& spec, Json& fields) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : spec.env()) names.push_back(name);
-  std::sort(names.begin(), names.end());
-  if (!names.empty()) fields["env"] = names;
+  std::replace(bytes.begin(), bytes.end(), '\0', '\n');
+  fields["code"] = ShortenedText(bytes);
 }
 
 }  // namespace
@@ -61,7 +47,9 @@ ExecRecord::ExecRecord(const AuditTrail& audit, const std::string& caller,
   if (plan.process.directory != sandbox::kWorkspace) {
     fields_["directory"] = plan.process.directory;
   }
-  AddEnv(spec, fields_);
+  const std::map<std::string, std::string> env(spec.env().begin(),
+                                               spec.env().end());
+  for (const auto& [name, value] : env) fields_["env"].push_back(name);
   if (!plan.stdin_data.empty()) {
     fields_["stdin_sha256"] = policy::AuditHash(plan.stdin_data);
     fields_["stdin_bytes"] = plan.stdin_data.size();

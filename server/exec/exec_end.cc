@@ -72,14 +72,12 @@ void Exec::Stop(int signal, absl::Duration grace) {
 }
 
 void Exec::HangUpAgain() {
-  kill_timer_ = 0;
   if (state_ != State::kRunning) return;
   host_->SignalProcess(pid_, SIGHUP, /*to_group=*/true);
   SetTimer(kill_timer_, After(Now(), grace_left_), &Exec::GraceIsOver);
 }
 
 void Exec::GraceIsOver() {
-  kill_timer_ = 0;
   if (state_ == State::kRunning) Kill(policy::KillReason::kCancelled);
 }
 
@@ -99,7 +97,6 @@ void Exec::AwaitDeath() {
 }
 
 void Exec::InsistOnDeath() {
-  kill_timer_ = 0;
   const Death::Step step = death_->Check(Now());
   if (step == Death::Step::kGiveUp) {
     // If even killing doesn't end the processes, the whole jail is ended.
@@ -112,7 +109,6 @@ void Exec::InsistOnDeath() {
 }
 
 void Exec::GiveUp() {
-  kill_timer_ = 0;
   const auto self = shared_from_this();
   if (state_ == State::kStarting) {
     return Fail(
@@ -130,7 +126,6 @@ void Exec::CheckLimits() {
 }
 
 void Exec::CheckLimitsInTime() {
-  limit_timer_ = 0;
   CheckLimits();
   SetTimer(limit_timer_, limit_watch_.next(), &Exec::CheckLimitsInTime);
 }
@@ -138,8 +133,11 @@ void Exec::CheckLimitsInTime() {
 void Exec::SetTimer(uint64_t& timer, MonotonicTime when, void (Exec::*call)()) {
   StopTimer(timer);
   if (when == kNever) return;
-  timer = around_.loop->CallAt(when, [weak = weak_from_this(), call] {
-    if (const auto self = weak.lock()) (self.get()->*call)();
+  timer = around_.loop->CallAt(when, [weak = weak_from_this(), &timer, call] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    timer = 0;
+    (self.get()->*call)();
   });
 }
 

@@ -112,9 +112,6 @@ class ExecOutput {
   // piece any more.
   uint64_t SealNextSequence();
   const Place& written() const { return written_; }
-  uint64_t total_bytes() const {
-    return written_.stdout_bytes + written_.stderr_bytes;
-  }
   uint64_t kept_bytes() const { return bytes_; }
 
  private:

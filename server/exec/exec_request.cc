@@ -108,12 +108,9 @@ std::string CheckDirectory(const std::string& directory,
   std::string path = directory[0] == '/'
                          ? directory
                          : absl::StrCat(kWorkspacePrefix, directory);
-  const std::vector<absl::string_view> names =
-      absl::StrSplit(path, '/', absl::SkipEmpty());
-  std::vector<absl::string_view> plain;
-  for (const absl::string_view name : names) {
-    if (name != ".") plain.push_back(name);
-  }
+  const std::vector<absl::string_view> plain = absl::StrSplit(
+      path, '/',
+      [](absl::string_view name) { return !name.empty() && name != "."; });
   if (std::find(plain.begin(), plain.end(), "..") != plain.end()) {
     violations.push_back(
         {"directory", absl::StrCat(Quoted(directory),

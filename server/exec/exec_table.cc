@@ -180,22 +180,31 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   Commands& commands = **of_session;
   if (const auto found = commands.by_id.find(ready.plan.exec_id);
       found != commands.by_id.end()) {
-    const std::shared_ptr<Exec> exec = commands.by_number.at(found->second);
-    if (exec->plan().fingerprint != ready.plan.fingerprint) {
+    if (found->second->plan().fingerprint != ready.plan.fingerprint) {
       return ExecIdReused(ready.plan.exec_id);
     }
-    return Begun{exec, true};
+    return Begun{found->second, true};
   }
   if (absl::Status room = CheckRoom(session->caller(), commands, ready.plan);
       !room.ok()) {
     return room;
   }
-  if (!ready.plan.named) ready.plan.exec_id = NewId(commands);
+  if (!ready.plan.named) {
+    do {
+      ready.plan.exec_id = RandomId("exec-", 4);
+    } while (commands.by_id.count(ready.plan.exec_id) != 0);
+  }
   if (ready.record != nullptr) ready.record->SetExecId(ready.plan.exec_id);
   auto exec = std::make_shared<Exec>(
       next_number_++, std::move(ready.plan), std::move(ready.use),
       SurroundingsOf(session_id, commands, ready.record));
-  if (absl::Status asked = AskForStart(session_id, *exec); !asked.ok()) {
+  const auto take = [this, session_id,
+                     number = exec->number()](ProcessNews news) {
+    loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
+      HandleNews(session_id, number, news);
+    });
+  };
+  if (absl::Status asked = exec->Start(take); !asked.ok()) {
     return WhyNotStarted(*session, asked);
   }
   Enter(session_id, commands, exec);
@@ -228,15 +237,6 @@ absl::Status ExecTable::CheckRoom(const Caller& owner, const Commands& commands,
   return CheckStdinRoom(owner, plan.stdin_data.size());
 }
 
-absl::Status ExecTable::AskForStart(const std::string& session_id, Exec& exec) {
-  return exec.Start([this, session_id,
-                     number = exec.number()](ProcessNews news) {
-    loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
-      HandleNews(session_id, number, news);
-    });
-  });
-}
-
 void ExecTable::Enter(const std::string& session_id, Commands& commands,
                       const std::shared_ptr<Exec>& exec) {
   for (const auto& [other_number, other] : commands.by_number) {
@@ -245,7 +245,7 @@ void ExecTable::Enter(const std::string& session_id, Commands& commands,
     exec->RecordCompany();
   }
   commands.by_number[exec->number()] = exec;
-  commands.by_id[exec->plan().exec_id] = exec->number();
+  commands.by_id[exec->plan().exec_id] = exec;
   ++running_;
   running_shares_.Acquire(exec->session().caller().name);
   if (IsFinite(*exec)) ++finite_;
@@ -254,13 +254,6 @@ void ExecTable::Enter(const std::string& session_id, Commands& commands,
   WatchJail(session_id, commands);
   if (commands.running++ == 0) {
     CheckUnchargedIn(absl::ZeroDuration(), session_id, commands);
-  }
-}
-
-std::string ExecTable::NewId(const Commands& commands) const {
-  while (true) {
-    std::string id = RandomId("exec-", 4);
-    if (commands.by_id.count(id) == 0) return id;
   }
 }
 
@@ -404,7 +397,7 @@ absl::StatusOr<std::shared_ptr<Exec>> ExecTable::Find(
   if (found == commands->second.by_id.end()) {
     return ExecNotFound(session_id, exec_id);
   }
-  return commands->second.by_number.at(found->second);
+  return found->second;
 }
 
 std::vector<std::shared_ptr<Exec>> ExecTable::List(

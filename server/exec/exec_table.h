@@ -121,7 +121,7 @@ class ExecTable {
     uint64_t watch = 0;
     uint64_t uncharged_timer = 0;
     std::map<uint64_t, std::shared_ptr<Exec>> by_number;
-    std::map<std::string, uint64_t> by_id;
+    std::map<std::string, std::shared_ptr<Exec>> by_id;
     std::deque<uint64_t> ended;  // oldest first
     uint32_t running = 0;
     bool session_over = false;
@@ -139,11 +139,9 @@ class ExecTable {
   // RESOURCE_EXHAUSTED: there is no room for another command.
   absl::Status CheckRoom(const Caller& owner, const Commands& commands,
                          const ExecPlan& plan);
-  absl::Status AskForStart(const std::string& session_id, Exec& exec);
   // Takes in a command that was asked to start.
   void Enter(const std::string& session_id, Commands& commands,
              const std::shared_ptr<Exec>& exec);
-  std::string NewId(const Commands& commands) const;
   void HandleNews(const std::string& session_id, uint64_t number,
                   ProcessNews& news);
   void WatchJail(const std::string& session_id, Commands& commands);

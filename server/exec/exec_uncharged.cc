@@ -10,39 +10,30 @@
 #include "server/job/run_times.h"
 
 namespace sandglass::server {
-namespace {
-
-// The session of one of the running commands; null when none runs.
-std::shared_ptr<Session> RunningSession(const auto& execs) {
-  for (const auto& [number, exec] : execs) {
-    if (!exec->over()) return exec->shared_session();
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 void ExecTable::CheckUnchargedIn(absl::Duration wait,
                                  const std::string& session_id,
                                  Commands& commands) {
-  commands.uncharged_timer =
-      loop_.CallAt(After(Now(), std::max(wait, kUnchargedInterval)),
-                   [this, session_id, &commands] {
-                     commands.uncharged_timer = 0;
-                     // A running command holds its session.
-                     const std::shared_ptr<Session> session =
-                         RunningSession(commands.by_number);
-                     if (session == nullptr) return;
-                     uncharged_loop_.Post([this, session_id, session] {
-                       const MonotonicTime began = Now();
-                       const policy::UnchargedMemory memory =
-                           session->host().processes()->ReadUncharged();
-                       const absl::Duration took = Between(began, Now());
-                       loop_.Post([this, session_id, memory, took] {
-                         RecordUncharged(session_id, memory, took);
-                       });
-                     });
-                   });
+  commands.uncharged_timer = loop_.CallAt(
+      After(Now(), std::max(wait, kUnchargedInterval)),
+      [this, session_id, &commands] {
+        commands.uncharged_timer = 0;
+        // A running command holds its session.
+        const auto running =
+            std::find_if(commands.by_number.begin(), commands.by_number.end(),
+                         [](const auto& of) { return !of.second->over(); });
+        if (running == commands.by_number.end()) return;
+        uncharged_loop_.Post(
+            [this, session_id, session = running->second->shared_session()] {
+              const MonotonicTime began = Now();
+              const policy::UnchargedMemory memory =
+                  session->host().processes()->ReadUncharged();
+              const absl::Duration took = Between(began, Now());
+              loop_.Post([this, session_id, memory, took] {
+                RecordUncharged(session_id, memory, took);
+              });
+            });
+      });
 }
 
 void ExecTable::RecordUncharged(const std::string& session_id,
