@@ -60,7 +60,6 @@ JailFacts JailProcesses::Facts() const {
   facts.counters = jail.ReadCounters();
   facts.memory = jail.SampleMemory();
   facts.filesystems = jail.FilesystemFills();
-  facts.processes = jail.ProcessCount();
   facts.network = jail.ReadNetworkUse();
   return facts;
 }

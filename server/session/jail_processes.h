@@ -28,8 +28,7 @@ struct JailFacts {
   sandbox::MemorySample memory;
   std::vector<policy::FilesystemFill> filesystems;
   std::optional<sandbox::NetworkUse> network;  // for a jail that has one
-  uint32_t processes = 0;
-  bool kernel_busy = false;  // a run is going on in a kernel
+  bool kernel_busy = false;                    // a run is going on in a kernel
 };
 
 // A session's jail as its commands see it. Thread-safe; only Attach blocks, and

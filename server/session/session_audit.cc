@@ -1,7 +1,5 @@
 #include "server/session/session_audit.h"
 
-#include <vector>
-
 #include "nlohmann/json.hpp"
 #include "server/audit/audit_fields.h"
 
@@ -15,9 +13,7 @@ absl::Status RecordCreation(AuditTrail& audit, const std::string& caller,
   if (spec.language != nullptr) fields["lang"] = spec.language->id;
   fields["profile"] = spec.profile->name;
   if (!spec.labels.empty()) fields["labels"] = spec.labels;
-  std::vector<std::string> names;
-  for (const auto& [name, value] : spec.env) names.push_back(name);
-  if (!names.empty()) fields["env"] = names;
+  for (const auto& [name, value] : spec.env) fields["env"].push_back(name);
   if (!spec.forked_from.empty()) fields["forked_from"] = spec.forked_from;
   if (spec.durable()) fields["durable"] = true;
   fields["limits"] = AuditLimits(spec.limits);

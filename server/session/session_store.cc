@@ -83,7 +83,6 @@ absl::StatusOr<SessionStore::Found> SessionStore::LoadOne(
     return absl::DataLossError("its record is damaged");
   }
   found.record = *std::move(record);
-  found.written = absl::FromUnixNanos(found.record.written_ns());
   found.last_used = absl::TimeFromTimespec(info.st_mtim);
   found.copy = std::make_shared<SessionCopy>(
       std::move(own), disk_->ShareOf(found.record.caller()), name);
@@ -97,17 +96,14 @@ std::vector<SessionStore::Found> SessionStore::LoadSessions() {
   }
   std::vector<Found> all;
   for (const std::string& name : NamesIn(directory_)) {
-    if (absl::StartsWith(name, kNew) || absl::StartsWith(name, kGone)) {
+    // Where a session's end was noted, the daemon ended before its files were
+    // removed.
+    if (absl::StartsWith(name, kNew) || absl::StartsWith(name, kGone) ||
+        ended.count(name) != 0) {
       RemoveDirectory(name);
       continue;
     }
     if (!absl::StartsWith(name, kSession)) continue;
-    // The session's end was noted, but the daemon ended before its files were
-    // removed.
-    if (ended.count(name) != 0) {
-      RemoveDirectory(name);
-      continue;
-    }
     absl::StatusOr<Found> found = LoadOne(name);
     if (found.ok()) {
       all.push_back(*std::move(found));

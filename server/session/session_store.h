@@ -37,8 +37,7 @@ class SessionStore {
   struct Found {
     internal::StoredSession record;
     std::shared_ptr<SessionCopy> copy;
-    absl::Time written;    // the record, by the file's time
-    absl::Time last_used;  // the same time, or that of a later use
+    absl::Time last_used;
   };
   // Returns the sessions that an earlier daemon left, oldest first. Removes
   // what that daemon left half done. A session whose record is damaged is put

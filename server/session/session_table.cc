@@ -24,6 +24,10 @@ constexpr size_t kMaxRemembered = 10'000;
 constexpr int32_t kDefaultPageSize = 100;
 constexpr int32_t kMaxPageSize = 1000;
 
+bool Sees(const Caller& caller, const std::string& owner) {
+  return caller.SeesAll() || caller.name == owner;
+}
+
 bool InStates(const v1::Session& session,
               const google::protobuf::RepeatedField<int>& states) {
   return states.empty() || std::find(states.begin(), states.end(),
@@ -339,9 +343,7 @@ absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
     for (auto it = after == 0 ? sessions_.begin()
                               : sessions_.upper_bound(after);
          it != sessions_.end(); ++it) {
-      if (caller.SeesAll() || it->second->caller().name == caller.name) {
-        candidates.emplace_back(*it);
-      }
+      if (Sees(caller, it->second->caller().name)) candidates.emplace_back(*it);
     }
   }
   v1::ListSessionsResponse response;
@@ -401,21 +403,18 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Find(
   std::shared_ptr<Session> session;
   {
     absl::MutexLock lock(&mutex_);
-    if (const auto it = by_id_.find(session_id); it != by_id_.end()) {
-      session = sessions_.at(it->second);
-      if (!caller.SeesAll() && session->caller().name != caller.name) {
-        return SessionNotFound(session_id);
-      }
-    } else {
+    const auto it = by_id_.find(session_id);
+    if (it == by_id_.end()) {
       for (const Remembered& ended : ended_) {
-        if (ended.id == session_id &&
-            (caller.SeesAll() || ended.caller == caller.name)) {
+        if (ended.id == session_id && Sees(caller, ended.caller)) {
           return SessionOver(ended.over.reason, ended.over.message);
         }
       }
       return SessionNotFound(session_id);
     }
+    session = sessions_.at(it->second);
   }
+  if (!Sees(caller, session->caller().name)) return SessionNotFound(session_id);
   // The session may be over before the sweeper has seen it.
   if (Session::Over over = session->LooksOver(); !over.reason.empty()) {
     End(session, over);
