@@ -70,9 +70,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   const ExecPlan& plan() const { return plan_; }
   // The session. Precondition: the command hasn't ended.
   Session& session() { return use_->session(); }
-  std::shared_ptr<Session> shared_session() const {
-    return use_->shared_session();
-  }
+  SharedSession shared_session() const { return use_->shared_session(); }
   State state() const { return state_; }
   bool over() const {
     return state_ == State::kEnded || state_ == State::kFailed;

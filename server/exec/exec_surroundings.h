@@ -13,6 +13,7 @@
 namespace sandglass::server {
 
 class Exec;
+using SharedExec = std::shared_ptr<Exec>;
 
 // What was saved and recorded before anybody is told how a command ended.
 struct ExecSaved {
@@ -31,8 +32,7 @@ struct ExecSurroundings {
   std::function<void()> make_room;
   // The command is about to say that it has ended, or why it could not be
   // started. Calls `done`, on the loop's thread, when the command may say so.
-  std::function<void(const std::shared_ptr<Exec>&, ExecSavedHandler done)>
-      before_end;
+  std::function<void(const SharedExec&, ExecSavedHandler done)> before_end;
   // It has ended or could not be started.
   std::function<void(Exec&)> record_over;
 };

@@ -62,8 +62,8 @@ absl::Status ExecTable::Start() {
   return loop_.Start();
 }
 
-absl::StatusOr<std::shared_ptr<Session>> ExecTable::Find(
-    const Caller& caller, const std::string& session_id) {
+absl::StatusOr<SharedSession> ExecTable::Find(const Caller& caller,
+                                              const std::string& session_id) {
   return parts_.sessions->Find(caller, session_id);
 }
 
@@ -73,8 +73,7 @@ void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
     loop_.Post([then, status] { then(status); });
   };
   if (!accepting_) return answer(ShuttingDown());
-  absl::StatusOr<std::shared_ptr<Session>> session =
-      Find(caller, spec.session_id());
+  absl::StatusOr<SharedSession> session = Find(caller, spec.session_id());
   if (!session.ok()) return answer(session.status());
   absl::StatusOr<ExecPlan> plan =
       CheckExecSpec(*parts_.policy->Get(), (*session)->spec(), spec, prefix);
@@ -152,7 +151,7 @@ void ExecTable::Shutdown(absl::Duration timeout) {
 // ---- on the loop's thread ----
 
 absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
-    const std::shared_ptr<Session>& session) {
+    const SharedSession& session) {
   const auto found = sessions_.find(session->id());
   if (found != sessions_.end()) return &found->second;
   const absl::Status noted = session->AtEnd(
@@ -173,7 +172,7 @@ absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
 }
 
 absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
-  const std::shared_ptr<Session> session = ready.use.shared_session();
+  const SharedSession session = ready.use.shared_session();
   const std::string session_id = session->id();
   absl::StatusOr<Commands*> of_session = CommandsOf(session);
   if (!of_session.ok()) return of_session.status();
@@ -238,7 +237,7 @@ absl::Status ExecTable::CheckRoom(const Caller& owner, const Commands& commands,
 }
 
 void ExecTable::Enter(const std::string& session_id, Commands& commands,
-                      const std::shared_ptr<Exec>& exec) {
+                      const SharedExec& exec) {
   for (const auto& [other_number, other] : commands.by_number) {
     if (other->over()) continue;
     other->RecordCompany();
@@ -316,7 +315,7 @@ void ExecTable::HandleNews(const std::string& session_id, uint64_t number,
   if (found != sessions_.end()) {
     const auto exec = found->second.by_number.find(number);
     if (exec != found->second.by_number.end()) {
-      const std::shared_ptr<Exec> taker = exec->second;
+      const SharedExec taker = exec->second;
       return taker->Handle(news);
     }
   }
@@ -327,8 +326,7 @@ void ExecTable::HandleNews(const std::string& session_id, uint64_t number,
   }
 }
 
-void ExecTable::BeforeEnd(const std::string& session_id,
-                          const std::shared_ptr<Exec>& exec,
+void ExecTable::BeforeEnd(const std::string& session_id, const SharedExec& exec,
                           const std::shared_ptr<ExecRecord>& record,
                           ExecSavedHandler done) {
   const bool save = exec->session().durable() && exec->status().ok();
@@ -389,8 +387,8 @@ void ExecTable::RecordSessionEnd(const std::string& session_id,
   }
 }
 
-absl::StatusOr<std::shared_ptr<Exec>> ExecTable::Find(
-    const std::string& session_id, const std::string& exec_id) {
+absl::StatusOr<SharedExec> ExecTable::Find(const std::string& session_id,
+                                           const std::string& exec_id) {
   const auto commands = sessions_.find(session_id);
   if (commands == sessions_.end()) return ExecNotFound(session_id, exec_id);
   const auto found = commands->second.by_id.find(exec_id);
@@ -400,9 +398,8 @@ absl::StatusOr<std::shared_ptr<Exec>> ExecTable::Find(
   return found->second;
 }
 
-std::vector<std::shared_ptr<Exec>> ExecTable::List(
-    const std::string& session_id) {
-  std::vector<std::shared_ptr<Exec>> execs;
+std::vector<SharedExec> ExecTable::List(const std::string& session_id) {
+  std::vector<SharedExec> execs;
   const auto commands = sessions_.find(session_id);
   if (commands == sessions_.end()) return execs;
   for (const auto& [number, exec] : commands->second.by_number) {

@@ -77,8 +77,8 @@ class ExecTable {
   void Prepare(const Caller& caller, const v1::ExecSpec& spec,
                const std::string& prefix, ReadyHandler then);
   // Finds a session that lives.
-  absl::StatusOr<std::shared_ptr<Session>> Find(const Caller& caller,
-                                                const std::string& session_id);
+  absl::StatusOr<SharedSession> Find(const Caller& caller,
+                                     const std::string& session_id);
 
   void StopAccepting() { accepting_ = false; }
   uint32_t running() const { return running_; }
@@ -92,7 +92,7 @@ class ExecTable {
   // The methods from here on are for the loop's thread.
 
   struct Begun {
-    std::shared_ptr<Exec> exec;
+    SharedExec exec;
     bool joined = false;
   };
   // Begins the command, or joins the one that has the same id and is the same.
@@ -100,10 +100,10 @@ class ExecTable {
   // too many run.
   absl::StatusOr<Begun> Begin(Ready ready);
   // NOT_FOUND when there is none.
-  absl::StatusOr<std::shared_ptr<Exec>> Find(const std::string& session_id,
-                                             const std::string& exec_id);
+  absl::StatusOr<SharedExec> Find(const std::string& session_id,
+                                  const std::string& exec_id);
   // Newest first.
-  std::vector<std::shared_ptr<Exec>> List(const std::string& session_id);
+  std::vector<SharedExec> List(const std::string& session_id);
   // Checks whether there is room for that much more waiting input in a session
   // of that caller.
   absl::Status CheckStdinRoom(const Caller& owner, size_t bytes);
@@ -120,8 +120,8 @@ class ExecTable {
     os::Fd news;  // of the jail of its last command
     uint64_t watch = 0;
     uint64_t uncharged_timer = 0;
-    std::map<uint64_t, std::shared_ptr<Exec>> by_number;
-    std::map<std::string, std::shared_ptr<Exec>> by_id;
+    std::map<uint64_t, SharedExec> by_number;
+    std::map<std::string, SharedExec> by_id;
     std::deque<uint64_t> ended;  // oldest first
     uint32_t running = 0;
     bool session_over = false;
@@ -131,7 +131,7 @@ class ExecTable {
   // command that the profile forbids is put on record.
   absl::Status MayStart(const Session& session, const ExecRecord* record) const;
   void GetJail(const std::shared_ptr<Ready>& ready, const ReadyHandler& then);
-  absl::StatusOr<Commands*> CommandsOf(const std::shared_ptr<Session>& session);
+  absl::StatusOr<Commands*> CommandsOf(const SharedSession& session);
   ExecSurroundings SurroundingsOf(const std::string& session_id,
                                   Commands& commands,
                                   const std::shared_ptr<ExecRecord>& record);
@@ -141,13 +141,12 @@ class ExecTable {
                          const ExecPlan& plan);
   // Takes in a command that was asked to start.
   void Enter(const std::string& session_id, Commands& commands,
-             const std::shared_ptr<Exec>& exec);
+             const SharedExec& exec);
   void HandleNews(const std::string& session_id, uint64_t number,
                   ProcessNews& news);
   void WatchJail(const std::string& session_id, Commands& commands);
   void ForgetJail(Commands& commands);
-  void BeforeEnd(const std::string& session_id,
-                 const std::shared_ptr<Exec>& exec,
+  void BeforeEnd(const std::string& session_id, const SharedExec& exec,
                  const std::shared_ptr<ExecRecord>& record,
                  ExecSavedHandler done);
   void RecordOver(const std::string& session_id, Exec& exec);

@@ -44,14 +44,12 @@ std::optional<ssize_t> FileCallStop::Read(char* data, size_t size,
 absl::StatusOr<std::unique_ptr<FileSession>> FileSession::Open(
     SessionTable& sessions, const Caller& caller, const std::string& session_id,
     std::shared_ptr<FileCallStop> stop) {
-  absl::StatusOr<std::shared_ptr<Session>> session =
-      sessions.Find(caller, session_id);
+  absl::StatusOr<SharedSession> session = sessions.Find(caller, session_id);
   if (!session.ok()) return session.status();
   absl::StatusOr<SessionUse> use =
       SessionUse::Begin(*session, [stop] { stop->Stop(); });
   if (!use.ok()) return use.status();
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
-      (*session)->host().Files(stop->cancel());
+  absl::StatusOr<SharedAgent> agent = (*session)->host().Files(stop->cancel());
   if (agent.ok()) {
     return std::unique_ptr<FileSession>(
         new FileSession(*std::move(use), std::move(stop), *std::move(agent)));

@@ -65,7 +65,7 @@ class FileSession {
 
  private:
   FileSession(SessionUse use, std::shared_ptr<FileCallStop> stop,
-              std::shared_ptr<sandbox::FileAgent> agent)
+              SharedAgent agent)
       : use_(std::move(use)),
         stop_(std::move(stop)),
         agent_(std::move(agent)) {}
@@ -74,7 +74,7 @@ class FileSession {
 
   SessionUse use_;
   const std::shared_ptr<FileCallStop> stop_;
-  const std::shared_ptr<sandbox::FileAgent> agent_;
+  const SharedAgent agent_;
 };
 
 }  // namespace sandglass::server

@@ -27,7 +27,7 @@ constexpr absl::Duration kRetryAfterSpace = absl::Seconds(1);
 
 FileArchive::~FileArchive() { memory_->Release(bytes_); }
 
-absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
+absl::StatusOr<SharedArchive> FileArchive::Pack(
     FileAgent& agent, std::shared_ptr<DiskBudget> memory,
     const sandbox::FileLimits& limits) {
   const absl::Time end = limits.Deadline();
@@ -57,14 +57,14 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> FileArchive::Pack(
   const sandbox::FileAnswer<sandbox::TreeCount> count =
       begun.value.Finish(limits.Until(end));
   if (!count.ok()) return FileStatus(count.result, kWorkspace);
-  if (count.value.entries == 0) return std::shared_ptr<const FileArchive>();
+  if (count.value.entries == 0) return SharedArchive();
   if (::ftruncate(archive->file_.get(), static_cast<off_t>(archive->size_)) !=
           0 ||
       ::fcntl(archive->file_.get(), F_ADD_SEALS,
               F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0) {
     return RunFailed(os::ErrnoStatus("keep a file in memory"));
   }
-  return std::shared_ptr<const FileArchive>(std::move(archive));
+  return SharedArchive(std::move(archive));
 }
 
 absl::Status FileArchive::Add(absl::string_view piece) {

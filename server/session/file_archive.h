@@ -14,6 +14,9 @@
 
 namespace sandglass::server {
 
+class FileArchive;
+using SharedArchive = std::shared_ptr<const FileArchive>;
+
 // A session's files as a tar in the daemon's memory, with which the children of
 // a fork begin. The memory is freed when the last child that waits for it has
 // got it or is gone.
@@ -26,9 +29,9 @@ class FileArchive {
   // Packs /workspace, at most `max_bytes` of it, not counting zeros.
   // RESOURCE_EXHAUSTED: `memory` has not that much left. The time of `limits`
   // is for all of it together.
-  static absl::StatusOr<std::shared_ptr<const FileArchive>> Pack(
-      sandbox::FileAgent& agent, std::shared_ptr<DiskBudget> memory,
-      const sandbox::FileLimits& limits);
+  static absl::StatusOr<SharedArchive> Pack(sandbox::FileAgent& agent,
+                                            std::shared_ptr<DiskBudget> memory,
+                                            const sandbox::FileLimits& limits);
 
   // Unpacks the files into /workspace.
   absl::Status Unpack(sandbox::FileAgent& agent,

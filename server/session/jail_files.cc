@@ -37,8 +37,7 @@ absl::Status NotFilled(const absl::Status& cause) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::Agent(
-    CancelToken& cancel) {
+absl::StatusOr<SharedAgent> JailFiles::Agent(CancelToken& cancel) {
   absl::MutexLock attaching(&attachment_.attaching());
   if (absl::Status attached = attachment_.AttachLocked(FirstUse(), cancel);
       !attached.ok()) {
@@ -51,8 +50,7 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::Agent(
   return OpenAgent(cancel);
 }
 
-absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::OpenAgent(
-    CancelToken& cancel) {
+absl::StatusOr<SharedAgent> JailFiles::OpenAgent(CancelToken& cancel) {
   const MonotonicTime deadline = After(Now(), kSetupTimeout);
   bool asked = false;
   while (true) {
@@ -90,7 +88,7 @@ absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> JailFiles::OpenAgent(
 
 absl::Status JailFiles::Fill(CancelToken& cancel) {
   attachment_.attaching().AssertHeld();
-  std::shared_ptr<const FileArchive> archive;
+  SharedArchive archive;
   {
     absl::MutexLock lock(&jail_.mutex());
     archive = archive_;
@@ -102,8 +100,7 @@ absl::Status JailFiles::Fill(CancelToken& cancel) {
     if (!empty.ok()) return NotFilled(empty.status());
     if (*empty) return absl::OkStatus();
   }
-  const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
-      OpenAgent(cancel);
+  const absl::StatusOr<SharedAgent> agent = OpenAgent(cancel);
   if (!agent.ok()) return agent.status();
   const sandbox::FileLimits limits = {.timeout = kFillTimeout,
                                       .cancel_fd = cancel.fd()};
@@ -163,8 +160,7 @@ absl::Status JailFiles::SaveNow() {
             "its jail ended; they are as they were saved last");
       }
     }
-    const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
-        Agent(ending_);
+    const absl::StatusOr<SharedAgent> agent = Agent(ending_);
     if (!agent.ok()) return agent.status();
     {
       absl::MutexLock keeping(&keeping_);
@@ -178,8 +174,7 @@ absl::Status JailFiles::SaveNow() {
   return result;
 }
 
-absl::StatusOr<std::shared_ptr<const FileArchive>> JailFiles::Fork(
-    CancelToken& cancel) {
+absl::StatusOr<SharedArchive> JailFiles::Fork(CancelToken& cancel) {
   absl::MutexLock forking(&jail_.forking());
   {
     absl::MutexLock lock(&jail_.mutex());
@@ -188,8 +183,7 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> JailFiles::Fork(
   }
   // Get the agent before all processes are stopped: init may wait for one of
   // them.
-  const absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> agent =
-      Agent(cancel);
+  const absl::StatusOr<SharedAgent> agent = Agent(cancel);
   if (!agent.ok()) return RunFailed(agent.status());
   if (absl::Status frozen = jail_.Freeze(true); !frozen.ok()) {
     return RunFailed(frozen);
@@ -200,7 +194,7 @@ absl::StatusOr<std::shared_ptr<const FileArchive>> JailFiles::Fork(
     if (absl::Status saved = Save(); !saved.ok()) {
       return FilesNotSaved("the session to fork", saved);
     }
-    return std::shared_ptr<const FileArchive>();
+    return SharedArchive();
   }
   return FileArchive::Pack(**agent, fork_memory_,
                            {.timeout = kPackTimeout, .cancel_fd = cancel.fd()});

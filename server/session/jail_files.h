@@ -15,6 +15,7 @@
 #include "server/session/file_archive.h"
 #include "server/session/hosted_jail.h"
 #include "server/session/jail_attachment.h"
+#include "server/session/session_host.h"
 
 namespace sandglass::server {
 
@@ -27,8 +28,7 @@ class JailFiles {
   // forks take from `fork_memory`. What is passed by reference or pointer
   // outlives this object.
   JailFiles(HostedJail& jail, JailAttachment& attachment, DurableFiles* durable,
-            std::shared_ptr<const FileArchive> archive,
-            std::shared_ptr<DiskBudget> fork_memory)
+            SharedArchive archive, std::shared_ptr<DiskBudget> fork_memory)
       : jail_(jail),
         attachment_(attachment),
         fork_memory_(std::move(fork_memory)),
@@ -36,13 +36,13 @@ class JailFiles {
         archive_(std::move(archive)) {}
 
   // As the methods of SessionHost: Files, ForgetFiles, Save, Fork.
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Agent(CancelToken& cancel)
+  absl::StatusOr<SharedAgent> Agent(CancelToken& cancel)
       ABSL_LOCKS_EXCLUDED(attachment_.attaching(), jail_.mutex());
   void ForgetAgent(const sandbox::FileAgent& agent)
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::Status Save() ABSL_LOCKS_EXCLUDED(saves_, attachment_.attaching(),
                                           keeping_, jail_.mutex());
-  absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(CancelToken& cancel)
+  absl::StatusOr<SharedArchive> Fork(CancelToken& cancel)
       ABSL_LOCKS_EXCLUDED(jail_.forking(), saves_, attachment_.attaching(),
                           keeping_, jail_.mutex());
   // Ends all saving, for good.
@@ -56,8 +56,7 @@ class JailFiles {
   void LoseAgent();
 
  private:
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> OpenAgent(
-      CancelToken& cancel)
+  absl::StatusOr<SharedAgent> OpenAgent(CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attachment_.attaching())
           ABSL_LOCKS_EXCLUDED(jail_.mutex());
   absl::Status SaveNow()
@@ -84,9 +83,9 @@ class JailFiles {
       ABSL_ACQUIRED_BEFORE(jail_.mutex());
   DurableFiles* const durable_ ABSL_PT_GUARDED_BY(keeping_);
 
-  std::shared_ptr<sandbox::FileAgent> agent_ ABSL_GUARDED_BY(jail_.mutex());
+  SharedAgent agent_ ABSL_GUARDED_BY(jail_.mutex());
   // Null as soon as the files are in the jail.
-  std::shared_ptr<const FileArchive> archive_ ABSL_GUARDED_BY(jail_.mutex());
+  SharedArchive archive_ ABSL_GUARDED_BY(jail_.mutex());
 };
 
 }  // namespace sandglass::server

@@ -53,16 +53,14 @@ class JailHost final : public SessionHost {
   void EndKernel(const std::string& context, const std::string& why) override {
     kernels_.EndKernel(context, why);
   }
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(
-      CancelToken& cancel) override {
+  absl::StatusOr<SharedAgent> Files(CancelToken& cancel) override {
     return files_.Agent(cancel);
   }
   void ForgetFiles(const sandbox::FileAgent& agent) override {
     files_.ForgetAgent(agent);
   }
   absl::Status Save() override { return files_.Save(); }
-  absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(
-      CancelToken& cancel) override {
+  absl::StatusOr<SharedArchive> Fork(CancelToken& cancel) override {
     return files_.Fork(cancel);
   }
   absl::Status Freeze(bool frozen) override { return jail_.Freeze(frozen); }

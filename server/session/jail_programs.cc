@@ -65,8 +65,7 @@ absl::StatusOr<JobResult> JailKernels::RunProgram(const Job& job,
                                                   CancelToken& cancel,
                                                   RunListener* listener) {
   const MonotonicTime began = Now();
-  absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> files =
-      files_.Agent(cancel);
+  absl::StatusOr<SharedAgent> files = files_.Agent(cancel);
   if (!files.ok()) return files.status();
   Kernel& program = BeginProgram(ContextOf(job.target));
   const MonotonicTime acquired = Now();

@@ -382,7 +382,7 @@ void Session::End(const Over& why) {
   host_->End();
 }
 
-absl::StatusOr<SessionUse> SessionUse::Begin(std::shared_ptr<Session> session,
+absl::StatusOr<SessionUse> SessionUse::Begin(SharedSession session,
                                              std::function<void()> on_end,
                                              Session::UseKind kind) {
   absl::StatusOr<uint64_t> number = session->BeginUse(std::move(on_end), kind);

@@ -183,12 +183,14 @@ class Session final : public JobRunner {
   uint64_t next_use_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
+using SharedSession = std::shared_ptr<Session>;
+
 // A use of a session, which lasts as long as this object.
 class SessionUse {
  public:
   // Does the same as Session::BeginUse.
   static absl::StatusOr<SessionUse> Begin(
-      std::shared_ptr<Session> session, std::function<void()> on_end,
+      SharedSession session, std::function<void()> on_end,
       Session::UseKind kind = Session::UseKind::kCall);
   SessionUse(SessionUse&& other) noexcept
       : session_(std::move(other.session_)), number_(other.number_) {}
@@ -198,13 +200,13 @@ class SessionUse {
   void Change(Session::UseKind kind) { session_->ChangeUse(number_, kind); }
 
   Session& session() const { return *session_; }
-  const std::shared_ptr<Session>& shared_session() const { return session_; }
+  const SharedSession& shared_session() const { return session_; }
 
  private:
-  SessionUse(std::shared_ptr<Session> session, uint64_t number)
+  SessionUse(SharedSession session, uint64_t number)
       : session_(std::move(session)), number_(number) {}
 
-  std::shared_ptr<Session> session_;
+  SharedSession session_;
   uint64_t number_;
 };
 

@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<SessionSpec>> SessionTable::CheckChildren(
 absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
     const Caller& caller, const v1::ForkSessionRequest& request,
     const std::shared_ptr<CancelToken>& cancel) {
-  const absl::StatusOr<std::shared_ptr<Session>> parent =
+  const absl::StatusOr<SharedSession> parent =
       Find(caller, request.session_id());
   if (!parent.ok()) return parent.status();
   absl::StatusOr<std::vector<SessionSpec>> specs =
@@ -90,16 +90,15 @@ absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
   const absl::StatusOr<SessionUse> use = SessionUse::Begin(
       *parent, [cancel] { cancel->Cancel(policy::KillReason::kCancelled); });
   if (!use.ok()) return use.status();
-  absl::StatusOr<std::shared_ptr<const FileArchive>> archive =
-      (*parent)->host().Fork(*cancel);
+  absl::StatusOr<SharedArchive> archive = (*parent)->host().Fork(*cancel);
   if (!archive.ok()) {
     if (absl::Status lives = (*parent)->Lives(); !lives.ok()) return lives;
     return archive.status();
   }
-  std::vector<std::shared_ptr<Session>> children;
+  std::vector<SharedSession> children;
   absl::Status failure;
   for (SessionSpec& spec : *specs) {
-    absl::StatusOr<std::shared_ptr<Session>> child =
+    absl::StatusOr<SharedSession> child =
         Make(caller, std::move(spec), (*parent)->copy().get(), *archive);
     failure = child.status();
     if (!failure.ok()) break;

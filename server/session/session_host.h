@@ -25,6 +25,8 @@ namespace sandglass::server {
 class FileArchive;
 class JailProcesses;
 class SessionCopy;
+using SharedAgent = std::shared_ptr<sandbox::FileAgent>;
+using SharedArchive = std::shared_ptr<const FileArchive>;
 
 // The place where the runs of one session are carried out: its jail, which it
 // gets with the first use, and its kernels. Thread-safe; runs of one context
@@ -46,8 +48,7 @@ class SessionHost {
   // Returns the agent that does file operations in the jail; another one when
   // the last has ended. Waits for it on the calling thread. RESOURCE_EXHAUSTED
   // and UNAVAILABLE are as in RunJob.
-  virtual absl::StatusOr<std::shared_ptr<sandbox::FileAgent>> Files(
-      CancelToken& cancel) = 0;
+  virtual absl::StatusOr<SharedAgent> Files(CancelToken& cancel) = 0;
   // Call it when this agent doesn't answer; the next call of Files returns
   // another.
   virtual void ForgetFiles(const sandbox::FileAgent& agent) = 0;
@@ -59,8 +60,7 @@ class SessionHost {
   // Takes the files as they are at one moment, for children to begin with: as
   // an archive, or, of a durable session, in its copy. Blocks the calling
   // thread.
-  virtual absl::StatusOr<std::shared_ptr<const FileArchive>> Fork(
-      CancelToken& /*cancel*/) {
+  virtual absl::StatusOr<SharedArchive> Fork(CancelToken& /*cancel*/) {
     return absl::UnimplementedError("this host can't be forked");
   }
   // Stops all processes, or lets them go on.
@@ -86,7 +86,7 @@ class SessionHost {
 struct SessionOrigin {
   std::string caller;  // the session's owner, by name
   std::shared_ptr<SessionCopy> copy;
-  std::shared_ptr<const FileArchive> archive;
+  SharedArchive archive;
   // The contexts whose kernels ended together with the last daemon.
   std::vector<std::string> lost_contexts;
   // The layer with its libraries; without an id, they are looked up when the

@@ -118,8 +118,7 @@ void SessionTable::BringBack() {
   }
 }
 
-void SessionTable::Suspend(const std::shared_ptr<Session>& session,
-                           MonotonicTime until) {
+void SessionTable::Suspend(const SharedSession& session, MonotonicTime until) {
   // This saves what its processes wrote since the last reply; nobody was
   // promised that.
   const absl::Status saved = Until(until) > absl::ZeroDuration()
@@ -211,9 +210,10 @@ absl::Status SessionTable::Room(const Caller& caller, size_t count) {
   return TooManySessions("the server has", options_.max());
 }
 
-absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
-    const Caller& caller, SessionSpec spec, SessionCopy* parent,
-    std::shared_ptr<const FileArchive> archive) const {
+absl::StatusOr<SharedSession> SessionTable::Make(const Caller& caller,
+                                                 SessionSpec spec,
+                                                 SessionCopy* parent,
+                                                 SharedArchive archive) const {
   const std::string id = NewSessionId();
   SessionOrigin origin{.caller = caller.name, .archive = std::move(archive)};
   if (spec.durable()) {
@@ -228,24 +228,24 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Make(
                                    std::move(origin.copy));
 }
 
-void SessionTable::Insert(const std::shared_ptr<Session>& session) {
+void SessionTable::Insert(const SharedSession& session) {
   const uint64_t number = next_number_++;
   shares_.Acquire(session->caller().name);
   by_id_[session->id()] = number;
   sessions_[number] = session;
 }
 
-absl::StatusOr<std::shared_ptr<Session>> SessionTable::Add(const Caller& caller,
-                                                           SessionSpec spec) {
+absl::StatusOr<SharedSession> SessionTable::Add(const Caller& caller,
+                                                SessionSpec spec) {
   if (absl::Status room = Room(caller, 1); !room.ok()) return room;
-  absl::StatusOr<std::shared_ptr<Session>> session =
+  absl::StatusOr<SharedSession> session =
       Make(caller, std::move(spec), nullptr, nullptr);
   if (session.ok()) Insert(*session);
   return session;
 }
 
 absl::Status SessionTable::Record(const Caller& caller,
-                                  const std::shared_ptr<Session>& session) {
+                                  const SharedSession& session) {
   if (audit_ == nullptr) return absl::OkStatus();
   absl::Status recorded = RecordCreation(*audit_, caller.name, *session);
   if (!recorded.ok()) {
@@ -259,7 +259,7 @@ absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
   absl::StatusOr<SessionSpec> spec = Check(request, "");
   if (!spec.ok()) return spec.status();
   if (spec->libraries) spec->libraries->caller = caller.name;
-  absl::StatusOr<std::shared_ptr<Session>> session = ShuttingDown();
+  absl::StatusOr<SharedSession> session = ShuttingDown();
   {
     absl::MutexLock lock(&mutex_);
     session = Add(caller, *std::move(spec));
@@ -275,8 +275,8 @@ absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
   return response;
 }
 
-std::shared_ptr<Session> SessionTable::Latest(const Caller& caller,
-                                              const StringMap& labels) const {
+SharedSession SessionTable::Latest(const Caller& caller,
+                                   const StringMap& labels) const {
   for (const auto& [number, session] : sessions_) {
     if (session->caller().name == caller.name && session->usable() &&
         session->HasLabels(labels) && session->LooksOver().reason.empty()) {
@@ -298,13 +298,12 @@ absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
   if (!spec.ok()) return spec.status();
   if (spec->libraries) spec->libraries->caller = caller.name;
   v1::GetOrCreateSessionResponse response;
-  std::shared_ptr<Session> session;
+  SharedSession session;
   {
     absl::MutexLock lock(&mutex_);
     session = Latest(caller, request.create().labels());
     if (session == nullptr) {
-      absl::StatusOr<std::shared_ptr<Session>> added =
-          Add(caller, *std::move(spec));
+      absl::StatusOr<SharedSession> added = Add(caller, *std::move(spec));
       if (!added.ok()) return added.status();
       session = *std::move(added);
       response.set_created(true);
@@ -337,7 +336,7 @@ absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
   if (!violations.empty()) return InvalidRequest(violations);
   const size_t max = static_cast<size_t>(
       request.page_size() == 0 ? kDefaultPageSize : request.page_size());
-  std::vector<std::pair<uint64_t, std::shared_ptr<Session>>> candidates;
+  std::vector<std::pair<uint64_t, SharedSession>> candidates;
   {
     absl::MutexLock lock(&mutex_);
     for (auto it = after == 0 ? sessions_.begin()
@@ -364,8 +363,7 @@ absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
 
 absl::StatusOr<v1::UpdateSessionResponse> SessionTable::Update(
     const Caller& caller, const v1::UpdateSessionRequest& request) {
-  absl::StatusOr<std::shared_ptr<Session>> session =
-      Find(caller, request.session_id());
+  absl::StatusOr<SharedSession> session = Find(caller, request.session_id());
   if (!session.ok()) return session.status();
   Violations violations;
   const absl::Duration idle =
@@ -392,15 +390,15 @@ absl::StatusOr<v1::UpdateSessionResponse> SessionTable::Update(
 
 absl::Status SessionTable::Delete(const Caller& caller,
                                   const std::string& session_id) {
-  absl::StatusOr<std::shared_ptr<Session>> session = Find(caller, session_id);
+  absl::StatusOr<SharedSession> session = Find(caller, session_id);
   if (!session.ok()) return session.status();
   End(*session, {"SESSION_DELETED", "it was deleted"}, caller.name);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<Session>> SessionTable::Find(
+absl::StatusOr<SharedSession> SessionTable::Find(
     const Caller& caller, const std::string& session_id) {
-  std::shared_ptr<Session> session;
+  SharedSession session;
   {
     absl::MutexLock lock(&mutex_);
     const auto it = by_id_.find(session_id);
@@ -438,8 +436,8 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
   return true;
 }
 
-void SessionTable::End(const std::shared_ptr<Session>& session,
-                       const Session::Over& over, const std::string& by) {
+void SessionTable::End(const SharedSession& session, const Session::Over& over,
+                       const std::string& by) {
   if (!Forget(*session, over)) return;
   if (audit_ != nullptr) RecordEnd(*audit_, *session, over, by);
   if (store_ != nullptr) {
@@ -463,9 +461,9 @@ void SessionTable::End(const std::shared_ptr<Session>& session,
        {"message", over.message}});
 }
 
-std::vector<std::shared_ptr<Session>> SessionTable::All() const {
+std::vector<SharedSession> SessionTable::All() const {
   absl::MutexLock lock(&mutex_);
-  std::vector<std::shared_ptr<Session>> all;
+  std::vector<SharedSession> all;
   for (const auto& [number, session] : sessions_) all.push_back(session);
   return all;
 }

@@ -76,8 +76,8 @@ class SessionTable {
 
   // Finds a session that lives. NOT_FOUND when the caller has none with that
   // id, with the reason if it had one.
-  absl::StatusOr<std::shared_ptr<Session>> Find(const Caller& caller,
-                                                const std::string& session_id)
+  absl::StatusOr<SharedSession> Find(const Caller& caller,
+                                     const std::string& session_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -99,37 +99,34 @@ class SessionTable {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes a session that isn't in the table yet; with `parent`, its copy has
   // the parent's files.
-  absl::StatusOr<std::shared_ptr<Session>> Make(
-      const Caller& caller, SessionSpec spec, SessionCopy* parent,
-      std::shared_ptr<const FileArchive> archive) const;
-  void Insert(const std::shared_ptr<Session>& session)
+  absl::StatusOr<SharedSession> Make(const Caller& caller, SessionSpec spec,
+                                     SessionCopy* parent,
+                                     SharedArchive archive) const;
+  void Insert(const SharedSession& session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<std::shared_ptr<Session>> Add(const Caller& caller,
-                                               SessionSpec spec)
+  absl::StatusOr<SharedSession> Add(const Caller& caller, SessionSpec spec)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Puts a session's creation on record. On an error the session is ended
   // again.
-  absl::Status Record(const Caller& caller,
-                      const std::shared_ptr<Session>& session)
+  absl::Status Record(const Caller& caller, const SharedSession& session)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void BringBack() ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends a session here; it goes on with the next daemon. After `until` nothing
   // more is saved.
-  void Suspend(const std::shared_ptr<Session>& session, MonotonicTime until)
+  void Suspend(const SharedSession& session, MonotonicTime until)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The specs of a fork's children, all checked.
   absl::StatusOr<std::vector<SessionSpec>> CheckChildren(
       const Session& parent, const v1::ForkSessionRequest& request) const;
-  std::shared_ptr<Session> Latest(const Caller& caller,
-                                  const StringMap& labels) const
+  SharedSession Latest(const Caller& caller, const StringMap& labels) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Takes the session out of the table; false when another thread has done so.
   bool Forget(const Session& session, const Session::Over& over)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // `by` is who asked for it; empty when nobody did.
-  void End(const std::shared_ptr<Session>& session, const Session::Over& over,
+  void End(const SharedSession& session, const Session::Over& over,
            const std::string& by = "") ABSL_LOCKS_EXCLUDED(mutex_);
-  std::vector<std::shared_ptr<Session>> All() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<SharedSession> All() const ABSL_LOCKS_EXCLUDED(mutex_);
   void SweepLoop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const LivePolicy& policy_;
@@ -141,7 +138,7 @@ class SessionTable {
 
   mutable absl::Mutex mutex_;
   // Keyed by the number of creation, newest first.
-  std::map<uint64_t, std::shared_ptr<Session>, std::greater<>> sessions_
+  std::map<uint64_t, SharedSession, std::greater<>> sessions_
       ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> by_id_ ABSL_GUARDED_BY(mutex_);
   Shares shares_ ABSL_GUARDED_BY(mutex_);
