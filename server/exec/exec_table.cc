@@ -134,7 +134,7 @@ void ExecTable::GetJail(const std::shared_ptr<Ready>& ready,
 void ExecTable::KillAll() {
   loop_.Post([this] {
     for (const auto& [session_id, commands] : sessions_) {
-      KillThose(session_id, policy::KillReason::kShutdown);
+      KillThose(commands, policy::KillReason::kShutdown);
     }
   });
 }
@@ -173,7 +173,6 @@ absl::StatusOr<ExecTable::Commands*> ExecTable::CommandsOf(
 
 absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   const SharedSession session = ready.use.shared_session();
-  const std::string session_id = session->id();
   absl::StatusOr<Commands*> of_session = CommandsOf(session);
   if (!of_session.ok()) return of_session.status();
   Commands& commands = **of_session;
@@ -194,10 +193,10 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
     } while (commands.by_id.count(ready.plan.exec_id) != 0);
   }
   if (ready.record != nullptr) ready.record->SetExecId(ready.plan.exec_id);
-  auto exec = std::make_shared<Exec>(
-      next_number_++, std::move(ready.plan), std::move(ready.use),
-      SurroundingsOf(session_id, commands, ready.record));
-  const auto take = [this, session_id,
+  auto exec = std::make_shared<Exec>(next_number_++, std::move(ready.plan),
+                                     std::move(ready.use),
+                                     SurroundingsOf(commands, ready.record));
+  const auto take = [this, session_id = session->id(),
                      number = exec->number()](ProcessNews news) {
     loop_.Post([this, session_id, number, news = std::move(news)]() mutable {
       HandleNews(session_id, number, news);
@@ -206,7 +205,7 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   if (absl::Status asked = exec->Start(take); !asked.ok()) {
     return WhyNotStarted(*session, asked);
   }
-  Enter(session_id, commands, exec);
+  Enter(commands, exec);
   return Begun{exec, false};
 }
 
@@ -236,8 +235,7 @@ absl::Status ExecTable::CheckRoom(const Caller& owner, const Commands& commands,
   return CheckStdinRoom(owner, plan.stdin_data.size());
 }
 
-void ExecTable::Enter(const std::string& session_id, Commands& commands,
-                      const SharedExec& exec) {
+void ExecTable::Enter(Commands& commands, const SharedExec& exec) {
   for (const auto& [other_number, other] : commands.by_number) {
     if (other->over()) continue;
     other->RecordCompany();
@@ -246,31 +244,28 @@ void ExecTable::Enter(const std::string& session_id, Commands& commands,
   commands.by_number[exec->number()] = exec;
   commands.by_id[exec->plan().exec_id] = exec;
   ++running_;
-  running_shares_.Acquire(exec->session().caller().name);
+  const Session& session = exec->session();
+  running_shares_.Acquire(session.caller().name);
   if (IsFinite(*exec)) ++finite_;
   // This is done each time, since it may be another jail than the last
   // command's.
-  WatchJail(session_id, commands);
+  WatchJail(session.id(), commands);
   if (commands.running++ == 0) {
-    CheckUnchargedIn(absl::ZeroDuration(), session_id, commands);
+    CheckUnchargedIn(absl::ZeroDuration(), session.id(), commands);
   }
 }
 
 ExecSurroundings ExecTable::SurroundingsOf(
-    const std::string& session_id, Commands& commands,
-    const std::shared_ptr<ExecRecord>& record) {
+    Commands& commands, const std::shared_ptr<ExecRecord>& record) {
   ExecSurroundings around;
   around.loop = &loop_;
   around.kept = commands.kept;
   around.stdin_waiting = commands.stdin_of_owner;
   around.make_room = [this, &commands] { MakeRoom(commands); };
-  around.before_end = [this, session_id, record](const auto& exec,
-                                                 ExecSavedHandler done) {
-    BeforeEnd(session_id, exec, record, std::move(done));
+  around.before_end = [this, record](const auto& exec, ExecSavedHandler done) {
+    BeforeEnd(exec, record, std::move(done));
   };
-  around.record_over = [this, session_id](Exec& exec) {
-    RecordOver(session_id, exec);
-  };
+  around.record_over = [this](Exec& exec) { RecordOver(exec); };
   return around;
 }
 
@@ -326,16 +321,17 @@ void ExecTable::HandleNews(const std::string& session_id, uint64_t number,
   }
 }
 
-void ExecTable::BeforeEnd(const std::string& session_id, const SharedExec& exec,
+void ExecTable::BeforeEnd(const SharedExec& exec,
                           const std::shared_ptr<ExecRecord>& record,
                           ExecSavedHandler done) {
-  const bool save = exec->session().durable() && exec->status().ok();
+  const Session& session = exec->session();
+  const bool save = session.durable() && exec->status().ok();
   if (!save && record == nullptr) return done({});
   // A line alone has a key of its own, so that calls that wait on the session's
   // jail don't hold up its writing, which doesn't need the jail.
   parts_.threads->Continue(
-      {exec->session().caller().name,
-       save ? session_id : absl::StrCat(session_id, "/record")},
+      {session.caller().name,
+       save ? session.id() : absl::StrCat(session.id(), "/record")},
       [this, exec, record, save, end = exec->end(), failure = exec->status(),
        done = std::move(done)] {
         ExecSaved saved;
@@ -349,18 +345,18 @@ void ExecTable::BeforeEnd(const std::string& session_id, const SharedExec& exec,
       });
 }
 
-void ExecTable::RecordOver(const std::string& session_id, Exec& exec) {
+void ExecTable::RecordOver(Exec& exec) {
+  const Session& session = exec.session();
   --running_;
-  running_shares_.Release(exec.session().caller().name);
+  running_shares_.Release(session.caller().name);
   if (IsFinite(exec)) --finite_;
-  Commands& commands = sessions_.at(session_id);
+  Commands& commands = sessions_.at(session.id());
   if (exec.state() == Exec::State::kFailed) {
     commands.by_id.erase(exec.plan().exec_id);
     commands.by_number.erase(exec.number());
   } else {
     commands.ended.push_back(exec.number());
     if (parts_.watcher != nullptr) {
-      const Session& session = exec.session();
       const policy::Language* language = session.spec().language;
       parts_.watcher->RecordCommand(session.caller(),
                                     language != nullptr ? language->id : "",
@@ -372,14 +368,14 @@ void ExecTable::RecordOver(const std::string& session_id, Exec& exec) {
   ForgetJail(commands);
   loop_.Cancel(std::exchange(commands.uncharged_timer, 0));
   // The session ended before its last command did.
-  if (commands.session_over) sessions_.erase(session_id);
+  if (commands.session_over) sessions_.erase(session.id());
 }
 
 void ExecTable::RecordSessionEnd(const std::string& session_id,
                                  policy::KillReason reason) {
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end()) return;
-  KillThose(session_id, reason);
+  KillThose(found->second, reason);
   if (found->second.running == 0) {
     sessions_.erase(found);
   } else {
@@ -409,11 +405,9 @@ std::vector<SharedExec> ExecTable::List(const std::string& session_id) {
   return execs;
 }
 
-void ExecTable::KillThose(const std::string& session_id,
-                          policy::KillReason reason, uint64_t measured) {
-  const auto found = sessions_.find(session_id);
-  if (found == sessions_.end()) return;
-  const auto execs = found->second.by_number;
+void ExecTable::KillThose(const Commands& commands, policy::KillReason reason,
+                          uint64_t measured) {
+  const auto execs = commands.by_number;
   for (const auto& [number, exec] : execs) {
     if (exec->runs()) exec->Kill(reason, measured);
   }

@@ -132,24 +132,22 @@ class ExecTable {
   absl::Status MayStart(const Session& session, const ExecRecord* record) const;
   void GetJail(const std::shared_ptr<Ready>& ready, const ReadyHandler& then);
   absl::StatusOr<Commands*> CommandsOf(const SharedSession& session);
-  ExecSurroundings SurroundingsOf(const std::string& session_id,
-                                  Commands& commands,
+  ExecSurroundings SurroundingsOf(Commands& commands,
                                   const std::shared_ptr<ExecRecord>& record);
   // The steps of Begin.
   // RESOURCE_EXHAUSTED: there is no room for another command.
   absl::Status CheckRoom(const Caller& owner, const Commands& commands,
                          const ExecPlan& plan);
   // Takes in a command that was asked to start.
-  void Enter(const std::string& session_id, Commands& commands,
-             const SharedExec& exec);
+  void Enter(Commands& commands, const SharedExec& exec);
   void HandleNews(const std::string& session_id, uint64_t number,
                   ProcessNews& news);
   void WatchJail(const std::string& session_id, Commands& commands);
   void ForgetJail(Commands& commands);
-  void BeforeEnd(const std::string& session_id, const SharedExec& exec,
+  void BeforeEnd(const SharedExec& exec,
                  const std::shared_ptr<ExecRecord>& record,
                  ExecSavedHandler done);
-  void RecordOver(const std::string& session_id, Exec& exec);
+  void RecordOver(Exec& exec);
   void RecordSessionEnd(const std::string& session_id,
                         policy::KillReason reason);
   void MakeRoom(Commands& commands);
@@ -162,8 +160,8 @@ class ExecTable {
   void RecordUncharged(const std::string& session_id,
                        const policy::UnchargedMemory& memory,
                        absl::Duration took);
-  void KillThose(const std::string& session_id, policy::KillReason reason,
-                 uint64_t measured = 0);
+  static void KillThose(const Commands& commands, policy::KillReason reason,
+                        uint64_t measured = 0);
 
   const ExecTableParts parts_;
   std::atomic<bool> accepting_ = true;

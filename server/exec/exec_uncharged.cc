@@ -44,7 +44,7 @@ void ExecTable::RecordUncharged(const std::string& session_id,
   // Another measurement has begun since.
   if (found->second.uncharged_timer != 0) return;
   if (const auto excess = policy::FindExcess(memory); excess.has_value()) {
-    KillThose(session_id, excess->reason, excess->bytes);
+    KillThose(found->second, excess->reason, excess->bytes);
   }
   CheckUnchargedIn(kUnchargedShare * took, session_id, found->second);
 }
