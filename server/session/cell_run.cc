@@ -40,7 +40,7 @@ class CellRun {
   absl::StatusOr<JobResult> Execute() {
     Begin();
     while (!done_ && !fate_.wait_status.has_value() && !fate_.jail_gone) {
-      if (absl::Status status = PollOnce(NextWake()); !status.ok()) {
+      if (absl::Status status = PollOnce(); !status.ok()) {
         kernels_.Kill(kernel_);
         if (!limit_watch_.kill().has_value()) return status;
         // The interrupt may have left only half a line; it is already known why
@@ -78,12 +78,7 @@ class CellRun {
     Write();
   }
 
-  MonotonicTime NextWake() const {
-    return std::min(limit_watch_.next(),
-                    death_.has_value() ? death_->next() : patience_);
-  }
-
-  absl::Status PollOnce(MonotonicTime wake) {
+  absl::Status PollOnce() {
     struct pollfd fds[] = {
         {fate_.control_fd, POLLIN, 0},
         {kernel_.events.get(), POLLIN, 0},
@@ -92,7 +87,9 @@ class CellRun {
         {written_ < command_.size() ? kernel_.in.get() : -1, POLLOUT, 0},
         {limit_watch_.kill().has_value() ? -1 : cancel_.fd(), POLLIN, 0},
     };
-    PollUntil(fds, std::size(fds), wake);
+    PollUntil(fds, std::size(fds),
+              std::min(limit_watch_.next(),
+                       death_.has_value() ? death_->next() : patience_));
     // ORDER: output is read first, so that what is displayed comes after what
     // was written before it.
     if (fds[2].revents != 0) output_.Read(Stream::kStdout);
@@ -161,7 +158,11 @@ class CellRun {
       }
       if (display->waits) Acknowledge();
     } else if (auto* error = std::get_if<KernelError>(&event)) {
-      if (error->cell == cell_id_) HandleError(error->words);
+      if (error->cell != cell_id_) return;
+      // When there are two errors, the last one stays.
+      error_redactions_.clear();
+      RedactError(job_.redactor.get(), error->words, error_redactions_);
+      cell_.error = std::move(error->words);
     } else if (const auto* dropped = std::get_if<KernelDropped>(&event)) {
       if (dropped->cell == cell_id_) Drop(dropped->count, dropped->bytes);
     } else if (const auto* done = std::get_if<KernelDone>(&event)) {
@@ -170,13 +171,6 @@ class CellRun {
       exit_code_ = done->exit_code;
       ++kernel_.runs;  // counted here: a cell could forge the kernel's number
     }
-  }
-
-  void HandleError(ErrorWords& words) {
-    // When there are two errors, the last one stays.
-    error_redactions_.clear();
-    RedactError(job_.redactor.get(), words, error_redactions_);
-    cell_.error = std::move(words);
   }
 
   void Show(RichOutput output) {

@@ -4,18 +4,35 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "sandbox/jail/session_jail.h"
 #include "server/job/refused_calls.h"
-#include "server/session/process_news.h"
 
 namespace sandglass::server {
+
+// The jail's processes were stopped, or go on again.
+struct JailFroze {
+  bool frozen;
+};
+// The jail is dead; says how it died. Nothing follows.
+struct JailDied {
+  std::string how;
+  bool out_of_memory;
+};
+using ProcessNews =
+    std::variant<sandbox::SpawnedEvent, sandbox::SpawnFailedEvent,
+                 sandbox::ProcessExitedEvent, JailFroze, JailDied>;
+// Called on any thread, under HostedJail::mutex, so it may only store what it
+// gets.
+using ProcessNewsHandler = std::function<void(ProcessNews)>;
 
 // The jail of a session, while it has one, and all that the jail's init
 // reports: events are read here only. The parts of JailHost share it, and its
@@ -52,12 +69,9 @@ class HostedJail {
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
   uint64_t MemoryBytes() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Null when there is no jail. A dead one stays until it is discarded.
-  sandbox::SessionJail* get() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return jail_.get();
-  }
-  // A thread that reads its counters may hold it a moment longer.
-  std::shared_ptr<sandbox::SessionJail> Share() const
+  // Null when there is no jail. A dead one stays until it is discarded. A
+  // thread that reads its counters may hold it a moment longer.
+  const std::shared_ptr<sandbox::SessionJail>& get() const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return jail_;
   }

@@ -53,7 +53,7 @@ JailFacts JailProcesses::Facts() const {
   {
     absl::MutexLock lock(&jail_.mutex());
     if (jail_.get() == nullptr) return facts;
-    kept = jail_.Share();
+    kept = jail_.get();
     facts.kernel_busy = kernels_.AnyIsBusy();
   }
   const sandbox::Jail& jail = kept->jail();
@@ -69,7 +69,7 @@ policy::UnchargedMemory JailProcesses::ReadUncharged() const {
   {
     absl::MutexLock lock(&jail_.mutex());
     if (!jail_.Lives()) return {};
-    kept = jail_.Share();
+    kept = jail_.get();
   }
   return kept->jail().ReadUncharged();
 }

@@ -19,7 +19,6 @@
 #include "server/session/hosted_jail.h"
 #include "server/session/jail_attachment.h"
 #include "server/session/jail_kernels.h"
-#include "server/session/process_news.h"
 
 namespace sandglass::server {
 

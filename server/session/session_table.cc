@@ -134,7 +134,8 @@ void SessionTable::Suspend(const SharedSession& session, MonotonicTime until) {
 }
 
 absl::StatusOr<SessionSpec> SessionTable::Check(
-    const v1::CreateSessionRequest& request, const std::string& prefix) const {
+    const Caller& caller, const v1::CreateSessionRequest& request,
+    const std::string& prefix) const {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   Violations violations;
   SessionSpec spec;
@@ -175,6 +176,7 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   }
   if (!libraries.ok()) return libraries.status();
   spec.libraries = *std::move(libraries);
+  if (spec.libraries) spec.libraries->caller = caller.name;
   spec.env.assign(request.env().begin(), request.env().end());
   std::sort(spec.env.begin(), spec.env.end());
   spec.labels = {request.labels().begin(), request.labels().end()};
@@ -235,13 +237,27 @@ void SessionTable::Insert(const SharedSession& session) {
   sessions_[number] = session;
 }
 
-absl::StatusOr<SharedSession> SessionTable::Add(const Caller& caller,
-                                                SessionSpec spec) {
-  if (absl::Status room = Room(caller, 1); !room.ok()) return room;
-  absl::StatusOr<SharedSession> session =
-      Make(caller, std::move(spec), nullptr, nullptr);
-  if (session.ok()) Insert(*session);
-  return session;
+absl::StatusOr<SessionTable::Added> SessionTable::Add(
+    const Caller& caller, const v1::CreateSessionRequest& request,
+    const std::string& prefix, bool by_labels) {
+  absl::StatusOr<SessionSpec> spec = Check(caller, request, prefix);
+  if (!spec.ok()) return spec.status();
+  SharedSession session;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (by_labels) session = Latest(caller, request.labels());
+    if (session != nullptr) return Added{session};
+    if (absl::Status room = Room(caller, 1); !room.ok()) return room;
+    absl::StatusOr<SharedSession> made =
+        Make(caller, *std::move(spec), nullptr, nullptr);
+    if (!made.ok()) return made.status();
+    session = *std::move(made);
+    Insert(session);
+  }
+  if (absl::Status recorded = Record(caller, session); !recorded.ok()) {
+    return recorded;
+  }
+  return Added{session, true};
 }
 
 absl::Status SessionTable::Record(const Caller& caller,
@@ -256,22 +272,13 @@ absl::Status SessionTable::Record(const Caller& caller,
 
 absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
     const Caller& caller, const v1::CreateSessionRequest& request) {
-  absl::StatusOr<SessionSpec> spec = Check(request, "");
-  if (!spec.ok()) return spec.status();
-  if (spec->libraries) spec->libraries->caller = caller.name;
-  absl::StatusOr<SharedSession> session = ShuttingDown();
-  {
-    absl::MutexLock lock(&mutex_);
-    session = Add(caller, *std::move(spec));
-  }
-  if (!session.ok()) return session.status();
-  if (absl::Status recorded = Record(caller, *session); !recorded.ok()) {
-    return recorded;
-  }
+  const absl::StatusOr<Added> added =
+      Add(caller, request, "", /*by_labels=*/false);
+  if (!added.ok()) return added.status();
   Log(LogLevel::kInfo, "session_created",
-      {{"session_id", (*session)->id()}, {"caller", caller.name}});
+      {{"session_id", added->session->id()}, {"caller", caller.name}});
   v1::CreateSessionResponse response;
-  *response.mutable_session() = (*session)->Describe();
+  *response.mutable_session() = added->session->Describe();
   return response;
 }
 
@@ -294,28 +301,13 @@ absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
           "is empty; a session is found by its labels, for example "
           "thread_id"}});
   }
-  absl::StatusOr<SessionSpec> spec = Check(request.create(), "create.");
-  if (!spec.ok()) return spec.status();
-  if (spec->libraries) spec->libraries->caller = caller.name;
+  const absl::StatusOr<Added> added =
+      Add(caller, request.create(), "create.", /*by_labels=*/true);
+  if (!added.ok()) return added.status();
+  added->session->Touch();
   v1::GetOrCreateSessionResponse response;
-  SharedSession session;
-  {
-    absl::MutexLock lock(&mutex_);
-    session = Latest(caller, request.create().labels());
-    if (session == nullptr) {
-      absl::StatusOr<SharedSession> added = Add(caller, *std::move(spec));
-      if (!added.ok()) return added.status();
-      session = *std::move(added);
-      response.set_created(true);
-    }
-  }
-  if (response.created()) {
-    if (absl::Status recorded = Record(caller, session); !recorded.ok()) {
-      return recorded;
-    }
-  }
-  session->Touch();
-  *response.mutable_session() = session->Describe();
+  response.set_created(added->created);
+  *response.mutable_session() = added->session->Describe();
   return response;
 }
 

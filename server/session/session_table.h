@@ -92,7 +92,8 @@ class SessionTable {
   };
 
   // Fields that errors name begin with `prefix`.
-  absl::StatusOr<SessionSpec> Check(const v1::CreateSessionRequest& request,
+  absl::StatusOr<SessionSpec> Check(const Caller& caller,
+                                    const v1::CreateSessionRequest& request,
                                     const std::string& prefix) const;
   // Checks whether a caller may have that many more.
   absl::Status Room(const Caller& caller, size_t count)
@@ -104,8 +105,16 @@ class SessionTable {
                                      SharedArchive archive) const;
   void Insert(const SharedSession& session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<SharedSession> Add(const Caller& caller, SessionSpec spec)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  struct Added {
+    SharedSession session;
+    bool created = false;
+  };
+  // Makes a session that is on record, unless the caller has one with the
+  // labels of the request and `by_labels` asks for that one.
+  absl::StatusOr<Added> Add(const Caller& caller,
+                            const v1::CreateSessionRequest& request,
+                            const std::string& prefix, bool by_labels)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Puts a session's creation on record. On an error the session is ended
   // again.
   absl::Status Record(const Caller& caller, const SharedSession& session)
