@@ -111,18 +111,15 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
   // Use the time that init gave, unless it can't be true.
   start_ = std::clamp(FromNanos(event.monotonic_ns), asked_, now);
   start_time_ = os::WallNow() - Between(start_, now);
-  kill_fd_ = std::move(event.fds.kill);
-  events_fd_ = std::move(event.fds.events);
-  cpu_fd_ = std::move(event.fds.cpu);
-  list_fd_ = std::move(event.fds.list);
+  fds_ = std::move(event.fds);
   if (plan_.on_terminal()) {
-    out_.fd = std::move(event.fds.terminal);
+    out_.fd = std::move(fds_.terminal);
     // A descriptor of its own, since it is watched for other events.
     stdin_fd_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
   } else {
-    out_.fd = std::move(event.fds.stdout_fd);
-    err_.fd = std::move(event.fds.stderr_fd);
-    stdin_fd_ = std::move(event.fds.stdin_fd);
+    out_.fd = std::move(fds_.stdout_fd);
+    err_.fd = std::move(fds_.stderr_fd);
+    stdin_fd_ = std::move(fds_.stdin_fd);
   }
   ChangeUse();
   limit_watch_.Begin(start_);
@@ -140,21 +137,21 @@ void Exec::Exited(std::optional<int> wait_status, MonotonicTime when) {
   limit_watch_.End(ended_);
   state_ = State::kEnding;
   wait_status_ = wait_status;
-  cpu_ = sandbox::GroupCpuTime(cpu_fd_);
+  cpu_ = sandbox::GroupCpuTime(fds_.cpu);
   StopTimer(limit_timer_);
   StopWriting();
   if (!limit_watch_.kill().has_value())
-    leftover_ = sandbox::CountGroup(list_fd_);
+    leftover_ = sandbox::CountGroup(fds_.list);
   // Kills what the command left behind.
-  (void)sandbox::KillGroup(kill_fd_);
+  (void)sandbox::KillGroup(fds_.kill);
   AwaitDeath();
-  events_watch_ = Watch(events_fd_, EPOLLPRI, &Exec::FinishWhenAlone);
+  events_watch_ = Watch(fds_.events, EPOLLPRI, &Exec::FinishWhenAlone);
   FinishWhenAlone();
 }
 
 void Exec::FinishWhenAlone() {
   if (state_ != State::kEnding) return;
-  if (!gave_up_ && !sandbox::GroupIsEmpty(events_fd_)) return;
+  if (!gave_up_ && !sandbox::GroupIsEmpty(fds_.events)) return;
   gave_up_ = true;
   around_.loop->Forget(std::exchange(events_watch_, 0));
   StopTimer(kill_timer_);

@@ -196,7 +196,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   MonotonicTime asked_;  // when its process was asked for
   MonotonicTime start_;
   MonotonicTime ended_;
-  os::Fd kill_fd_, events_fd_, cpu_fd_, list_fd_;
+  sandbox::ProcessFds fds_;  // those of its group; the others are moved from
   Source out_;
   Source err_;
   ExecOutput output_;

@@ -116,30 +116,26 @@ absl::Status StartFailure(const sandbox::SpawnFailedEvent& event,
   using absl::StatusCode;
   const std::string why = os::ErrorText(event.error);
   if (!event.IsCallersMistake()) {
-    if (event.step == sandbox::SetupStep::kMakePipes && plan.on_terminal() &&
-        event.error == ENOSPC) {
-      return TooManyExecs("all of the session's terminals are in use",
-                          kRetryAnswerAfter);
-    }
+    const bool no_terminal = event.step == sandbox::SetupStep::kMakePipes &&
+                             plan.on_terminal() && event.error == ENOSPC;
     return TooManyExecs(
-        absl::StrCat("the session has no room for another process (",
-                     sandbox::SetupStepName(static_cast<int>(event.step)), ": ",
-                     why, ")"),
+        no_terminal
+            ? "all of the session's terminals are in use"
+            : absl::StrCat("the session has no room for another process (",
+                           sandbox::SetupStepName(static_cast<int>(event.step)),
+                           ": ", why, ")"),
         kRetryAnswerAfter);
   }
   if (event.step == sandbox::SetupStep::kEnterDirectory) {
     const std::string directory = Quoted(plan.process.directory);
-    if (event.error == EACCES) {
+    if (event.error == EACCES || event.error == ELOOP) {
       return ExecNotStarted(
           StatusCode::kFailedPrecondition, "DIRECTORY_NOT_ACCESSIBLE",
-          absl::StrCat("directory ", directory, " can't be entered: ", why));
-    }
-    if (event.error == ELOOP) {
-      return ExecNotStarted(
-          StatusCode::kFailedPrecondition, "DIRECTORY_NOT_ACCESSIBLE",
-          absl::StrCat("directory ", directory,
-                       " can't be entered: a link on the way leads through "
-                       "/proc to what a process has open, or to itself"));
+          absl::StrCat("directory ", directory, " can't be entered: ",
+                       event.error == EACCES
+                           ? why
+                           : "a link on the way leads through /proc to what a "
+                             "process has open, or to itself"));
     }
     return ExecNotStarted(
         StatusCode::kNotFound, "DIRECTORY_NOT_FOUND",

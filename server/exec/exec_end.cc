@@ -86,7 +86,7 @@ void Exec::Kill(policy::KillReason reason, uint64_t measured) {
   limit_watch_.RecordKill(Now(), reason, measured);
   if (state_ != State::kRunning) return;
   StopTimer(limit_timer_);
-  (void)sandbox::KillGroup(kill_fd_);
+  (void)sandbox::KillGroup(fds_.kill);
   AwaitDeath();
 }
 
@@ -120,7 +120,7 @@ void Exec::GiveUp() {
 
 void Exec::CheckLimits() {
   if (const auto kill =
-          limit_watch_.Check(Now(), GroupMeter(cpu_fd_), {}, written())) {
+          limit_watch_.Check(Now(), GroupMeter(fds_.cpu), {}, written())) {
     Kill(kill->reason, kill->measured);
   }
 }
@@ -163,10 +163,9 @@ void Exec::Fail(const absl::Status& status) {
 void Exec::Conclude() {
   state_ = State::kSaving;
   StopTimer(stall_timer_);
-  for (os::Fd* fd :
-       {&out_.fd, &err_.fd, &kill_fd_, &events_fd_, &cpu_fd_, &list_fd_}) {
-    fd->reset();
-  }
+  out_.fd.reset();
+  err_.fd.reset();
+  fds_ = {};
   const JailFacts after = host_->Facts();
   policy::Limits limits = plan_.limits;
   // Output that was not kept doesn't count as cut, since clients could read it

@@ -95,13 +95,11 @@ std::vector<std::string> CheckCommand(const v1::ExecSpec& spec,
 // (sandbox/jailed/program.cc).
 std::string CheckDirectory(const std::string& directory,
                            Violations& violations) {
-  if (directory.size() > kMaxDirectoryBytes) {
+  const bool too_large = directory.size() > kMaxDirectoryBytes;
+  if (too_large || HasNul(directory)) {
     violations.push_back(
-        {"directory", TooLarge(directory.size(), kMaxDirectoryBytes)});
-    return sandbox::kWorkspace;
-  }
-  if (HasNul(directory)) {
-    violations.push_back({"directory", "has a NUL byte"});
+        {"directory", too_large ? TooLarge(directory.size(), kMaxDirectoryBytes)
+                                : "has a NUL byte"});
     return sandbox::kWorkspace;
   }
   if (directory.empty()) return sandbox::kWorkspace;

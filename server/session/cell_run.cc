@@ -33,7 +33,7 @@ class CellRun {
         job_(job),
         cancel_(cancel),
         listener_(listener),
-        output_(kernel.out, kernel.err, job, listener),
+        output_(kernel.fds.stdout_fd, kernel.fds.stderr_fd, job, listener),
         limit_watch_(job.limits) {}
 
   // Does one cell, step by step.
@@ -45,7 +45,7 @@ class CellRun {
         if (!limit_watch_.kill().has_value()) return status;
         // The interrupt may have left only half a line; it is already known why
         // the cell ends.
-        kernel_.events.reset();
+        kernel_.fds.channel.reset();
         patience_ = Now();
       }
       if (absl::Status status = CheckLimits(); !status.ok()) return status;
@@ -81,10 +81,11 @@ class CellRun {
   absl::Status PollOnce() {
     struct pollfd fds[] = {
         {fate_.control_fd, POLLIN, 0},
-        {kernel_.events.get(), POLLIN, 0},
-        {kernel_.out.get(), POLLIN, 0},
-        {kernel_.err.get(), POLLIN, 0},
-        {written_ < command_.size() ? kernel_.in.get() : -1, POLLOUT, 0},
+        {kernel_.fds.channel.get(), POLLIN, 0},
+        {kernel_.fds.stdout_fd.get(), POLLIN, 0},
+        {kernel_.fds.stderr_fd.get(), POLLIN, 0},
+        {written_ < command_.size() ? kernel_.fds.stdin_fd.get() : -1, POLLOUT,
+         0},
         {limit_watch_.kill().has_value() ? -1 : cancel_.fd(), POLLIN, 0},
     };
     PollUntil(fds, std::size(fds),
@@ -104,15 +105,16 @@ class CellRun {
 
   void Write() {
     while (written_ < command_.size()) {
-      const ssize_t size = ::write(kernel_.in.get(), command_.data() + written_,
-                                   command_.size() - written_);
+      const ssize_t size =
+          ::write(kernel_.fds.stdin_fd.get(), command_.data() + written_,
+                  command_.size() - written_);
       if (size < 0 && errno == EINTR) continue;
       // A process that reads no more has ended, or ends at the wall limit.
       if (size < 0 && errno != EAGAIN) written_ = command_.size();
       if (size <= 0) return;
       written_ += static_cast<size_t>(size);
     }
-    if (kernel_.is_program) kernel_.in.reset();
+    if (kernel_.is_program) kernel_.fds.stdin_fd.reset();
   }
 
   // A kernel that waits for these reads them at once; one that doesn't gets
@@ -126,12 +128,12 @@ class CellRun {
   }
 
   absl::Status ReadEvents() {
-    const auto data = ReadPipe(kernel_.events.get());
+    const auto data = ReadPipe(kernel_.fds.channel.get());
     if (!data.has_value()) return absl::OkStatus();
     if (data->empty()) {
       // Either the kernel has ended, or nobody can hear it any more; then the
       // wall limit ends it.
-      kernel_.events.reset();
+      kernel_.fds.channel.reset();
       return absl::OkStatus();
     }
     if (!kernel_.lines.Append(*data)) {

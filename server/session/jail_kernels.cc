@@ -218,13 +218,8 @@ absl::Status JailKernels::Spawn(const sandbox::ProcessSpec& spec,
                  : absl::InternalError(why);
     }
     if (process.stage != Process::Stage::kAsked) {
-      sandbox::ProcessFds& ends = process.spawned.fds;
       kernel.pid = process.spawned.pid;
-      kernel.in = std::move(ends.stdin_fd);
-      kernel.out = std::move(ends.stdout_fd);
-      kernel.err = std::move(ends.stderr_fd);
-      kernel.events = std::move(ends.channel);
-      kernel.kill = std::move(ends.kill);
+      kernel.fds = std::move(process.spawned.fds);
       return absl::OkStatus();
     }
     if (Now() >= deadline) {
@@ -240,14 +235,15 @@ absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
     if (cancel.reason().has_value()) {
       return absl::CancelledError("cancelled before the program started");
     }
-    struct pollfd fds[] = {{kernel.events.get(), POLLIN, 0},
+    struct pollfd fds[] = {{kernel.fds.channel.get(), POLLIN, 0},
                            {cancel.fd(), POLLIN, 0}};
     // A kernel that keeps talking is late, too.
     if (!PollUntil(fds, 2, deadline) || Now() >= deadline) {
       return absl::InternalError("the kernel was not ready in time");
     }
     if (fds[0].revents == 0) continue;
-    const ssize_t size = os::ReadNow(kernel.events.get(), text, sizeof(text));
+    const ssize_t size =
+        os::ReadNow(kernel.fds.channel.get(), text, sizeof(text));
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (size <= 0) break;
     // A kernel that wasn't asked for anything yet has only one thing to say.
@@ -261,7 +257,8 @@ absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
     if (std::holds_alternative<KernelReady>(*event)) return absl::OkStatus();
     return absl::InternalError("the kernel said something before it was ready");
   }
-  const ssize_t size = os::ReadNow(kernel.err.get(), text, sizeof(text));
+  const ssize_t size =
+      os::ReadNow(kernel.fds.stderr_fd.get(), text, sizeof(text));
   return absl::InternalError(absl::StrCat(
       "the kernel ended as it started; it wrote ",
       Quoted({text, static_cast<size_t>(std::max<ssize_t>(size, 0))}, 400)));
@@ -301,8 +298,8 @@ void JailKernels::KillLocked(const Kernel& kernel) {
   if (!jail_.Lives()) return;
   // Not every caller waits for the death, so both ways are used: the control
   // group's kill may miss a process (Jail::KillRunByPid).
-  if (kernel.kill.valid()) {
-    (void)sandbox::KillGroup(kernel.kill);
+  if (kernel.fds.kill.valid()) {
+    (void)sandbox::KillGroup(kernel.fds.kill);
     (void)jail_.get()->KillByPid(kernel.process);
   } else if (kernel.pid > 1) {
     (void)jail_.get()->SendSignal(kernel.pid, SIGKILL, /*to_group=*/false);
@@ -365,10 +362,11 @@ void JailKernels::AdoptKernel(const std::string& context, Timings timings) {
   Place& place = places_[context];
   place.kernel = std::make_unique<Kernel>();
   place.kernel->process = HostedJail::kMainProcess;
-  place.kernel->in = std::move(jail_.get()->jail().stdin_fd());
-  place.kernel->out = std::move(jail_.get()->jail().stdout_fd());
-  place.kernel->err = std::move(jail_.get()->jail().stderr_fd());
-  place.kernel->events = jail_.get()->ReleaseReport();
+  sandbox::SessionJail& jail = *jail_.get();
+  place.kernel->fds = {.stdin_fd = std::move(jail.jail().stdin_fd()),
+                       .stdout_fd = std::move(jail.jail().stdout_fd()),
+                       .stderr_fd = std::move(jail.jail().stderr_fd()),
+                       .channel = jail.ReleaseReport()};
   place.kernel->timings = std::move(timings);
   place.status.set_context(context);
   place.started = true;

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "policy/language/language.h"
-#include "sandbox/os/fd.h"
+#include "sandbox/jail/session_jail.h"
 #include "server/job/job.h"
 #include "server/session/kernel_protocol.h"
 
@@ -22,10 +22,10 @@ struct Kernel {
   uint64_t process = 0;  // the number by which its keeper knows it
   // Its pid in the jail; 0 as long as it is not known. Other threads read it.
   std::atomic<pid_t> pid = 0;
-  os::Fd in;        // commands
-  os::Fd out, err;  // what its cells write
-  os::Fd events;
-  os::Fd kill;  // its own group; empty when it shares the jail's
+  // Its standard input takes commands, what its cells write comes from its
+  // output, and `channel` has the events. Without a group of its own, `kill` is
+  // empty: it shares the jail's.
+  sandbox::ProcessFds fds;
   // The form in which it wants its commands.
   policy::KernelRecipe::Commands commands =
       policy::KernelRecipe::Commands::kJson;
