@@ -244,7 +244,7 @@ void Exec::GoOnInBackground() {
 }
 
 bool Exec::OtherKeepsAlive(const ExecClient* client) const {
-  return std::any_of(clients_.begin(), clients_.end(), [client](auto* other) {
+  return std::ranges::any_of(clients_, [client](const ExecClient* other) {
     return other != client && other->keeps_alive;
   });
 }

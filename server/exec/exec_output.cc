@@ -94,10 +94,7 @@ ExecOutput::Gap ExecOutput::GapAt(uint64_t sequence) const {
   Place begin;
   if (from > 1) {
     const auto known =
-        std::lower_bound(dropped_.begin(), dropped_.end(), from,
-                         [](const Dropped& dropped, uint64_t wanted) {
-                           return dropped.sequence < wanted;
-                         });
+        std::ranges::lower_bound(dropped_, from, {}, &Dropped::sequence);
     begin = known == dropped_.end() ? first_ : known->begin;
   }
   return {first,

@@ -385,13 +385,14 @@ void ExecTable::RecordSessionEnd(const std::string& session_id,
 
 absl::StatusOr<SharedExec> ExecTable::Find(const std::string& session_id,
                                            const std::string& exec_id) {
-  const auto commands = sessions_.find(session_id);
-  if (commands == sessions_.end()) return ExecNotFound(session_id, exec_id);
-  const auto found = commands->second.by_id.find(exec_id);
-  if (found == commands->second.by_id.end()) {
-    return ExecNotFound(session_id, exec_id);
+  if (const auto of_session = sessions_.find(session_id);
+      of_session != sessions_.end()) {
+    const auto& by_id = of_session->second.by_id;
+    if (const auto found = by_id.find(exec_id); found != by_id.end()) {
+      return found->second;
+    }
   }
-  return found->second;
+  return ExecNotFound(session_id, exec_id);
 }
 
 std::vector<SharedExec> ExecTable::List(const std::string& session_id) {

@@ -19,9 +19,9 @@ void ExecTable::CheckUnchargedIn(absl::Duration wait,
       [this, session_id, &commands] {
         commands.uncharged_timer = 0;
         // A running command holds its session.
-        const auto running =
-            std::find_if(commands.by_number.begin(), commands.by_number.end(),
-                         [](const auto& of) { return !of.second->over(); });
+        const auto running = std::ranges::find_if(
+            commands.by_number,
+            [](const auto& of) { return !of.second->over(); });
         if (running == commands.by_number.end()) return;
         uncharged_loop_.Post(
             [this, session_id, session = running->second->shared_session()] {

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "server/base/errors.h"
@@ -34,11 +33,8 @@ std::optional<ssize_t> FileCallStop::Read(char* data, size_t size,
                                           uint64_t offset) {
   absl::MutexLock lock(&mutex_);
   if (!file_.valid()) return std::nullopt;
-  ssize_t got;
-  do {
-    got = ::pread(file_.get(), data, size, static_cast<off_t>(offset));
-  } while (got < 0 && errno == EINTR);
-  return got;
+  return TEMP_FAILURE_RETRY(
+      ::pread(file_.get(), data, size, static_cast<off_t>(offset)));
 }
 
 absl::StatusOr<std::unique_ptr<FileSession>> FileSession::Open(

@@ -6,7 +6,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -39,11 +38,8 @@ inline bool HasContent(const internal::StoredEntry& entry) {
 
 inline ssize_t ReadAt(const os::Fd& file, char* data, size_t size,
                       uint64_t offset) {
-  ssize_t got;
-  do {
-    got = ::pread(file.get(), data, size, static_cast<off_t>(offset));
-  } while (got < 0 && errno == EINTR);
-  return got;
+  return TEMP_FAILURE_RETRY(
+      ::pread(file.get(), data, size, static_cast<off_t>(offset)));
 }
 
 // Calls `take` for each run of pages in a piece that aren't all zeros, with its

@@ -61,11 +61,6 @@ absl::Status Failed(sandbox::FileResult result) {
   return sandbox::StatusOfFile(result, kWorkspace);
 }
 
-std::string WhyMissing(sandbox::FileResult why) {
-  return why.error != 0 ? ErrorText(why.error)
-                        : std::string(sandbox::FileCodeName(why.code));
-}
-
 void RecordMissing(const std::string& path, std::string why,
                    SessionCopy::Missing& missing) {
   ++missing.count;
@@ -86,7 +81,8 @@ absl::Status DurableFiles::Lost(const StoredEntry& entry,
   if (const auto found = checked.find(content); found != checked.end()) {
     return found->second;
   }
-  absl::Status status = copy_->Check(entry, go_on);
+  absl::Status status =
+      copy_->Read(entry, [&go_on](absl::string_view) { return go_on(); });
   if (entry.size() > 0) checked.emplace(content, status);
   return status;
 }
@@ -216,7 +212,11 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
   }
   if (missing == nullptr) return absl::OkStatus();
   for (const sandbox::MissingMember& member : count.value.missing) {
-    RecordMissing(member.path, WhyMissing(member.why), *missing);
+    const sandbox::FileResult why = member.why;
+    RecordMissing(member.path,
+                  why.error != 0 ? ErrorText(why.error)
+                                 : std::string(sandbox::FileCodeName(why.code)),
+                  *missing);
   }
   missing->count += count.value.missing_count - count.value.missing.size();
   return absl::OkStatus();

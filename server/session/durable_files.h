@@ -61,8 +61,8 @@ class DurableFiles {
   // What is known of contents that were read, by their number and checksum, so
   // that a content with many names is read only once.
   using Checked = std::map<std::pair<uint64_t, uint32_t>, absl::Status>;
-  // Returns why the copy can no longer supply one of its files; `go_on` is as
-  // in SessionCopy::Check.
+  // Returns why the copy can no longer supply one of its files. `go_on` is
+  // called repeatedly meanwhile; when it returns an error, this ends with it.
   absl::Status Lost(const internal::StoredEntry& entry,
                     const std::function<absl::Status()>& go_on,
                     Checked& checked) const;

@@ -70,22 +70,19 @@ v1::FileErrorCode ToProto(FileCode code) {
 }
 
 std::string FileReason(FileCode code) {
-  const absl::string_view name = code == FileCode::kNotFound
-                                     ? absl::string_view("file_not_found")
-                                     : sandbox::FileCodeName(code);
-  const std::string upper = absl::AsciiStrToUpper(name);
-  return code == FileCode::kNotFound ? upper : absl::StrCat("FILE_", upper);
+  return absl::StrCat("FILE_",
+                      code == FileCode::kNotFound
+                          ? "NOT_FOUND"
+                          : absl::AsciiStrToUpper(sandbox::FileCodeName(code)));
 }
 
 absl::Status FileStatus(sandbox::FileResult result, absl::string_view path) {
   const absl::Status status =
       sandbox::StatusOfFile(result, AsUtf8(StdView(path)));
-  absl::StatusCode code = status.code();
-  if (result.code == FileCode::kIncomplete) {
-    code = absl::StatusCode::kInvalidArgument;
-  }
-  return FileFailed(code, FileReason(result.code),
-                    std::string(status.message()));
+  return FileFailed(result.code == FileCode::kIncomplete
+                        ? absl::StatusCode::kInvalidArgument
+                        : status.code(),
+                    FileReason(result.code), std::string(status.message()));
 }
 
 v1::FileInfo ToProto(const sandbox::FileFacts& facts) {

@@ -352,8 +352,8 @@ std::vector<v1::KernelInfo> JailKernels::Kernels() const {
 
 bool JailKernels::AnyIsBusy() const {
   jail_.mutex().AssertHeld();
-  return std::any_of(places_.begin(), places_.end(), [](const auto& entry) {
-    return entry.second.status.state() == v1::KERNEL_STATE_BUSY;
+  return std::ranges::any_of(places_, [](const auto& of) {
+    return of.second.status.state() == v1::KERNEL_STATE_BUSY;
   });
 }
 

@@ -156,8 +156,7 @@ class EventReader : public Json::json_sax_t {
         "ev",   "id",   "pid",   "count",     "bytes", "exit_code",
         "kind", "name", "value", "traceback", "ack"};
     if (key_ == "data") has_data_ = false;
-    if (std::find(std::begin(kNames), std::end(kNames), key_) !=
-        std::end(kNames)) {
+    if (std::ranges::find(kNames, key_) != std::end(kNames)) {
       fields_[key_] = std::move(value);
     }
   }
@@ -235,9 +234,9 @@ absl::StatusOr<KernelEvent> EventReader::Display() {
     display.output.data.emplace_back(type, std::move(bytes));
   }
   // Plain text comes first, for clients that show only one format.
-  std::stable_partition(
-      display.output.data.begin(), display.output.data.end(),
-      [](const auto& entry) { return entry.first == "text/plain"; });
+  std::ranges::stable_partition(display.output.data, [](const auto& entry) {
+    return entry.first == "text/plain";
+  });
   return display;
 }
 

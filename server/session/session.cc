@@ -35,6 +35,17 @@ MonotonicTime Ago(absl::Duration time) {
   return Now() - absl::ToChronoNanoseconds(std::min(time, kMax));
 }
 
+bool IsFirst(const Turn& turn, const auto& line) {
+  return !line.empty() && line.front().get() == &turn;
+}
+
+// Returns false when it isn't in the line.
+bool Erase(const Turn& turn, auto& line) {
+  return std::erase_if(line, [&turn](const auto& waiting) {
+           return waiting.get() == &turn;
+         }) > 0;
+}
+
 }  // namespace
 
 Session::Session(std::string id, Caller caller, SessionSpec spec,
@@ -60,15 +71,14 @@ Session::Session(std::string id, Caller caller, SessionSpec spec,
 }
 
 size_t Session::UsesOf(UseKind kind) const {
-  return static_cast<size_t>(std::count_if(
-      uses_.begin(), uses_.end(),
-      [kind](const auto& entry) { return entry.second.kind == kind; }));
+  return static_cast<size_t>(std::ranges::count_if(
+      uses_, [kind](const auto& of) { return of.second.kind == kind; }));
 }
 
 bool Session::InUse() const {
   return uses_.size() > (paused_ ? UsesOf(UseKind::kBackground) : 0) ||
-         std::any_of(lines_.begin(), lines_.end(),
-                     [](const auto& entry) { return !entry.second.empty(); });
+         std::ranges::any_of(lines_,
+                             [](const auto& of) { return !of.second.empty(); });
 }
 
 MonotonicTime Session::Expires() const {
@@ -227,26 +237,16 @@ absl::StatusOr<bool> Session::Enter(const std::shared_ptr<Turn>& turn) {
 std::shared_ptr<Turn> Session::Leave(const Turn& turn) {
   absl::MutexLock lock(&mutex_);
   auto& line = lines_[turn.context()];
-  const auto it =
-      std::find_if(line.begin(), line.end(),
-                   [&](const auto& waiting) { return waiting.get() == &turn; });
-  if (it == line.end()) return nullptr;
-  const bool was_first = it == line.begin();
-  line.erase(it);
+  const bool was_first = IsFirst(turn, line);
+  if (!Erase(turn, line)) return nullptr;
   TouchLocked();
-  if (was_first && !line.empty()) return line.front();
-  return nullptr;
+  return was_first && !line.empty() ? line.front() : nullptr;
 }
 
 bool Session::RemoveWaiting(const Turn& turn) {
   absl::MutexLock lock(&mutex_);
   auto& line = lines_[turn.context()];
-  const auto it =
-      std::find_if(line.begin(), line.end(),
-                   [&](const auto& waiting) { return waiting.get() == &turn; });
-  if (it == line.end() || it == line.begin()) return false;
-  line.erase(it);
-  return true;
+  return !IsFirst(turn, line) && Erase(turn, line);
 }
 
 absl::StatusOr<uint64_t> Session::BeginUse(std::function<void()> on_end,

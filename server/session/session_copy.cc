@@ -233,12 +233,6 @@ absl::Status SessionCopy::Read(
   return absl::OkStatus();
 }
 
-absl::Status SessionCopy::Check(
-    const StoredEntry& entry,
-    const std::function<absl::Status()>& go_on) const {
-  return Read(entry, [&go_on](absl::string_view) { return go_on(); });
-}
-
 void SessionCopy::SetMissing(Missing missing) {
   absl::MutexLock lock(&missing_mutex_);
   missing_ = std::move(missing);

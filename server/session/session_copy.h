@@ -50,15 +50,10 @@ class SessionCopy {
   // DATA_LOSS: what is there isn't what was written.
   absl::StatusOr<Files> Load() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads a file's content as it was written, in pieces of at most 256 KiB,
-  // holes included. DATA_LOSS as above.
+  // holes included; ends with the error of `take`. DATA_LOSS as above.
   absl::Status Read(
       const internal::StoredEntry& entry,
       const std::function<absl::Status(absl::string_view)>& take) const;
-
-  // OK when Read would return all of a file; otherwise says why not. `go_on` is
-  // called repeatedly meanwhile; when it returns an error, Check ends with it.
-  absl::Status Check(const internal::StoredEntry& entry,
-                     const std::function<absl::Status()>& go_on) const;
 
   // The files that could not be put into the session's jail, and why, when that
   // was last tried. Paths are bytes, not always UTF-8.

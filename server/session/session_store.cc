@@ -115,9 +115,8 @@ std::vector<SessionStore::Found> SessionStore::LoadSessions() {
                  absl::StrCat(kDamaged, name).c_str());
     }
   }
-  std::sort(all.begin(), all.end(), [](const Found& a, const Found& b) {
-    return std::pair(a.record.create_time_ns(), a.record.session_id()) <
-           std::pair(b.record.create_time_ns(), b.record.session_id());
+  std::ranges::sort(all, {}, [](const Found& found) {
+    return std::pair(found.record.create_time_ns(), found.record.session_id());
   });
   return all;
 }

@@ -28,12 +28,6 @@ bool Sees(const Caller& caller, const std::string& owner) {
   return caller.SeesAll() || caller.name == owner;
 }
 
-bool InStates(const v1::Session& session,
-              const google::protobuf::RepeatedField<int>& states) {
-  return states.empty() || std::find(states.begin(), states.end(),
-                                     session.state()) != states.end();
-}
-
 }  // namespace
 
 SessionTable::SessionTable(const LivePolicy& policy,
@@ -342,7 +336,11 @@ absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
   for (const auto& [number, session] : candidates) {
     if (!session->HasLabels(request.labels())) continue;
     v1::Session described = session->Describe();
-    if (!InStates(described, request.states())) continue;
+    const auto& states = request.states();
+    if (!states.empty() &&
+        std::ranges::find(states, described.state()) == states.end()) {
+      continue;
+    }
     if (static_cast<size_t>(response.sessions_size()) == max) {
       response.set_next_page_token(absl::StrCat(last));
       break;
