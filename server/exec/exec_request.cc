@@ -130,8 +130,8 @@ std::vector<std::string> Environment(const SessionSpec& session,
   policy::StringPairs env = SessionEnvironment(session);
   Overlay({{"PWD", process.directory}}, env);
   if (process.stdio == sandbox::ProcessSpec::Stdio::kTerminal &&
-      std::none_of(env.begin(), env.end(),
-                   [](const auto& pair) { return pair.first == "TERM"; })) {
+      std::ranges::none_of(
+          env, [](const auto& pair) { return pair.first == "TERM"; })) {
     env.emplace_back("TERM", "xterm-256color");
   }
   policy::StringPairs wished(spec.env().begin(), spec.env().end());

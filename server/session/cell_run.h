@@ -5,11 +5,11 @@
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
 #include "server/job/run_listener.h"
-#include "server/session/kernel.h"
 
 namespace sandglass::server {
 
 class JailKernels;
+struct Kernel;
 
 // Runs one cell in a kernel, step by step, on the calling thread: it tells the
 // kernel what to run, polls until the kernel says that it is done, drains the

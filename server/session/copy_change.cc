@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/os/io.h"
 #include "server/base/strings.h"
 #include "server/session/copy_parts.h"
 #include "server/session/session_copy.h"
@@ -69,7 +70,7 @@ bool CopyChange::SameContent(const os::Fd& content, uint64_t size,
   if (!file.valid()) return false;
   std::string one, other;
   for (uint64_t at = 0; at < size; at += one.size()) {
-    one.resize(std::min<uint64_t>(kCopyChunk, size - at));
+    one.resize(std::min<uint64_t>(os::kFileChunkBytes, size - at));
     other.resize(one.size());
     const auto wanted = static_cast<ssize_t>(one.size());
     if (copy_.closed() ||
@@ -161,7 +162,7 @@ absl::Status CopyChange::Write(const os::Fd& content, StoredEntry& entry) {
     at = std::max(at, static_cast<uint64_t>(data) / sandbox::kHoleBytes *
                           sandbox::kHoleBytes);
     if (at >= size) break;
-    const uint64_t wanted = std::min<uint64_t>(kCopyChunk, size - at);
+    const uint64_t wanted = std::min<uint64_t>(os::kFileChunkBytes, size - at);
     piece.resize(wanted);
     const ssize_t got = ReadAt(content, piece.data(), wanted, at);
     if (got < 0) return DiskError("read a file of the session");

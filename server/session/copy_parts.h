@@ -21,8 +21,6 @@ namespace sandglass::server {
 
 // Parts that SessionStore, SessionCopy and CopyChange share.
 
-inline constexpr size_t kCopyChunk = size_t{256} << 10;
-
 // The names in a directory, without "." and ".."; none when it can't be read.
 std::vector<std::string> NamesIn(const os::Fd& directory);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "sandbox/os/io.h"
 #include "sandbox/os/status.h"
 #include "sandbox/wire/jail_layout.h"
 #include "sandbox/wire/sparse.h"
@@ -20,7 +21,6 @@ namespace {
 using sandbox::FileAgent;
 
 using sandbox::kWorkspace;
-constexpr size_t kChunk = size_t{256} << 10;
 constexpr absl::Duration kRetryAfterSpace = absl::Seconds(1);
 
 }  // namespace
@@ -39,7 +39,7 @@ absl::StatusOr<SharedArchive> FileArchive::Pack(
   sandbox::FileAnswer<sandbox::TreeDownload> begun =
       agent.BeginPack(kWorkspace, FileAgent::Which::kAll, limits.Until(end));
   if (!begun.ok()) return FileStatus(begun.result, kWorkspace);
-  std::string piece(kChunk, '\0');
+  std::string piece(os::kFileChunkBytes, '\0');
   // Holes take no room, so the files can be endless; hence the time is checked.
   while (true) {
     if (const sandbox::FileResult over = limits.Check(end); !over.ok()) {

@@ -29,9 +29,13 @@ absl::Status JailAttachment::AttachLocked(const FirstUse& use,
   {
     absl::MutexLock lock(&jail_.mutex());
     if (jail_.ended()) return absl::CancelledError("the session has ended");
-    if (jail_.get() != nullptr) jail_.Pump();
-    if (jail_.get() != nullptr && !CanFollow()) return absl::OkStatus();
+    jail_.Pump();
     if (jail_.get() != nullptr) {
+      // Another jail can follow one that is dead and that no run needs any
+      // more.
+      if (!replaceable_ || jail_.Lives() || kernels_.AnyIsBusy()) {
+        return absl::OkStatus();
+      }
       Discard(absl::StrCat("its jail ended: ", jail_.death()));
     }
   }
@@ -43,10 +47,6 @@ absl::Status JailAttachment::AttachLocked(const FirstUse& use,
   jail_.SetFilled(filled.ok());
   if (!filled.ok()) Discard("");
   return filled;
-}
-
-bool JailAttachment::CanFollow() const {
-  return replaceable_ && !jail_.death().empty() && !kernels_.AnyIsBusy();
 }
 
 void JailAttachment::Discard(const std::string& why) {

@@ -90,8 +90,6 @@ class JailAttachment {
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
 
  private:
-  // Whether another jail can follow now.
-  bool CanFollow() const ABSL_SHARED_LOCKS_REQUIRED(jail_.mutex());
   absl::Status AttachNew(const FirstUse& use, CancelToken& cancel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(attaching_)
           ABSL_LOCKS_EXCLUDED(jail_.mutex());

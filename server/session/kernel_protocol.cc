@@ -234,9 +234,9 @@ absl::StatusOr<KernelEvent> EventReader::Display() {
     display.output.data.emplace_back(type, std::move(bytes));
   }
   // Plain text comes first, for clients that show only one format.
-  std::ranges::stable_partition(display.output.data, [](const auto& entry) {
-    return entry.first == "text/plain";
-  });
+  std::stable_partition(
+      display.output.data.begin(), display.output.data.end(),
+      [](const auto& entry) { return entry.first == "text/plain"; });
   return display;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "sandbox/os/io.h"
 #include "server/base/strings.h"
 #include "server/session/copy_parts.h"
 
@@ -215,7 +216,7 @@ absl::Status SessionCopy::Read(
   std::string piece;
   uint32_t crc = 0;
   for (uint64_t at = 0; at < entry.size(); at += piece.size()) {
-    piece.resize(std::min<uint64_t>(kCopyChunk, entry.size() - at));
+    piece.resize(std::min<uint64_t>(os::kFileChunkBytes, entry.size() - at));
     const ssize_t got = ReadAt(file, piece.data(), piece.size(), at);
     if (got < 0) return DiskError("read a copy");
     if (static_cast<size_t>(got) != piece.size()) return damaged();
