@@ -345,7 +345,7 @@ bool Exec::ReadOnce(Source& source) {
 
 void Exec::AppendOutput(const Source& source, std::string_view data) {
   if (data.empty()) return;
-  if (around_.kept->full()) around_.make_room();
+  if (around_.kept->full()) around_.keeper->MakeRoom();
   const absl::Duration since = std::max(RunTime(), absl::ZeroDuration());
   // Output that was held back comes together, and redaction marks may be longer
   // than what they replace.

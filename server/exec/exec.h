@@ -54,9 +54,9 @@ class Exec : public std::enable_shared_from_this<Exec> {
     kStarting,
     kRunning,
     kEnding,  // its process has ended
-    kSaving,  // all output is read; before_end is under way
+    kSaving,  // all output is read; BeforeEnd is under way
     kEnded,
-    kFailing,  // it could not be started; before_end is under way
+    kFailing,  // it could not be started; BeforeEnd is under way
     kFailed,
   };
 

@@ -150,14 +150,14 @@ void Exec::Fail(const absl::Status& status) {
   status_ = status;
   StopTimer(kill_timer_);
   StopWriting();
-  around_.before_end(shared_from_this(),
-                     [self = shared_from_this()](const ExecSaved& saved) {
-                       if (!saved.recorded.ok()) self->status_ = saved.recorded;
-                       self->state_ = State::kFailed;
-                       self->around_.record_over(*self);
-                       self->use_.reset();
-                       self->Changed();
-                     });
+  around_.keeper->BeforeEnd(
+      shared_from_this(), [self = shared_from_this()](const ExecSaved& saved) {
+        if (!saved.recorded.ok()) self->status_ = saved.recorded;
+        self->state_ = State::kFailed;
+        self->around_.keeper->RecordOver(*self);
+        self->use_.reset();
+        self->Changed();
+      });
 }
 
 void Exec::Conclude() {
@@ -178,10 +178,10 @@ void Exec::Conclude() {
     FillNetwork(sandbox::Since(*before_.network, *after.network),
                 *end_.mutable_network());
   }
-  around_.before_end(shared_from_this(),
-                     [self = shared_from_this()](const ExecSaved& saved) {
-                       self->Publish(saved);
-                     });
+  around_.keeper->BeforeEnd(
+      shared_from_this(), [self = shared_from_this()](const ExecSaved& saved) {
+        self->Publish(saved);
+      });
 }
 
 void Exec::Publish(const ExecSaved& saved) {
@@ -190,7 +190,7 @@ void Exec::Publish(const ExecSaved& saved) {
   end_.set_trace_id(plan_.trace_id);
   status_ = saved.recorded;
   LogExecEnd(session().id(), plan_.exec_id, end_);
-  around_.record_over(*this);
+  around_.keeper->RecordOver(*this);
   // Whoever gets the answer may rely on the session being free again.
   use_.reset();
   Changed();

@@ -22,19 +22,25 @@ struct ExecSaved {
 };
 using ExecSavedHandler = std::function<void(const ExecSaved&)>;
 
-// What a command needs of its surroundings; everything must outlive it. The
-// functions are called on the loop's thread.
+// Whoever keeps a command. Called on the loop's thread.
+class ExecKeeper {
+ public:
+  virtual ~ExecKeeper() = default;
+  // Makes room for the command's output by dropping output of others.
+  virtual void MakeRoom() = 0;
+  // The command is about to say that it has ended, or why it could not be
+  // started. Calls `done`, on the loop's thread, when the command may say so.
+  virtual void BeforeEnd(const SharedExec& exec, ExecSavedHandler done) = 0;
+  // It has ended or could not be started.
+  virtual void RecordOver(Exec& exec) = 0;
+};
+
+// What a command needs of its surroundings; everything must outlive it.
 struct ExecSurroundings {
   EventLoop* loop = nullptr;
   std::shared_ptr<KeptBytes> kept;  // output of the session's commands
   std::shared_ptr<DiskBudget> stdin_waiting;  // input of its owner's commands
-  // Makes room for the command's output by dropping output of others.
-  std::function<void()> make_room;
-  // The command is about to say that it has ended, or why it could not be
-  // started. Calls `done`, on the loop's thread, when the command may say so.
-  std::function<void(const SharedExec&, ExecSavedHandler done)> before_end;
-  // It has ended or could not be started.
-  std::function<void(Exec&)> record_over;
+  std::shared_ptr<ExecKeeper> keeper;
 };
 
 }  // namespace sandglass::server

@@ -47,6 +47,25 @@ bool IsFinite(const Exec& exec) {
 
 }  // namespace
 
+// Keeps one command for the table.
+class ExecTable::Keeper final : public ExecKeeper {
+ public:
+  Keeper(ExecTable& table, Commands& commands,
+         std::shared_ptr<ExecRecord> record)
+      : table_(table), commands_(commands), record_(std::move(record)) {}
+
+  void MakeRoom() override { table_.MakeRoom(commands_); }
+  void BeforeEnd(const SharedExec& exec, ExecSavedHandler done) override {
+    table_.BeforeEnd(exec, record_, std::move(done));
+  }
+  void RecordOver(Exec& exec) override { table_.RecordOver(exec); }
+
+ private:
+  ExecTable& table_;
+  Commands& commands_;
+  const std::shared_ptr<ExecRecord> record_;  // null without an audit log
+};
+
 ExecTable::ExecTable(const ExecTableParts& parts)
     : parts_(parts),
       kept_(std::make_shared<DiskBudget>(kAllBytes)),
@@ -261,11 +280,7 @@ ExecSurroundings ExecTable::SurroundingsOf(
   around.loop = &loop_;
   around.kept = commands.kept;
   around.stdin_waiting = commands.stdin_of_owner;
-  around.make_room = [this, &commands] { MakeRoom(commands); };
-  around.before_end = [this, record](const auto& exec, ExecSavedHandler done) {
-    BeforeEnd(exec, record, std::move(done));
-  };
-  around.record_over = [this](Exec& exec) { RecordOver(exec); };
+  around.keeper = std::make_shared<Keeper>(*this, commands, record);
   return around;
 }
 

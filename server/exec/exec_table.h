@@ -126,6 +126,7 @@ class ExecTable {
     uint32_t running = 0;
     bool session_over = false;
   };
+  class Keeper;
 
   // Checks whether the session's profile and the audit log allow a start. A
   // command that the profile forbids is put on record.
