@@ -48,11 +48,13 @@ class PrivilegedStart {
  private:
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> StartSandbox();
 
+  // These are given up last: until the spawners have ended, nobody else may have
+  // the state directory and the uids.
+  os::Fd lock_;
+  os::Fd ids_;
   ServingParts parts_;
   ResolvedConfig& settings_ = parts_.settings;
   const Config& config_ = settings_.config;
-  os::Fd lock_;
-  os::Fd ids_;
   std::optional<sandbox::TemplateLedger> ledger_;
   os::Fd spawners_end_;  // of the ledger
   sandbox::EgressOptions egress_;

@@ -4,8 +4,11 @@
 #include "absl/time/clock.h"
 
 namespace sandglass::testing {
+namespace {
 
 using Stub = v1::SessionService::Stub;
+
+}  // namespace
 
 v1::CreateSessionRequest PythonSession() {
   v1::CreateSessionRequest request;
