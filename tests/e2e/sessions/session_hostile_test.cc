@@ -90,7 +90,11 @@ TEST_F(HostileSession, CallsOfALargeSizeWaitOnlyInTheirShare) {
   std::atomic<int> refused = 0;
   std::vector<std::thread> calls;
   for (int i = 0; i < 4; ++i) {
-    calls.emplace_back([&] { edit(1, absl::Seconds(60)); });
+    calls.emplace_back([&] {
+      v1::ListDirectoryResponse response;
+      EXPECT_THAT(files.List("", &response),
+                  StatusIs(StatusCode::DEADLINE_EXCEEDED));
+    });
   }
   EXPECT_TRUE(WaitUntil(
       [&] {

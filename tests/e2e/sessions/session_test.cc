@@ -181,16 +181,21 @@ TEST_F(Sessions, ACancelledRunIsInterruptedAndOneThatWaitsNeverStarts) {
                    session.Cell("print('on', flush=True)\nimport time\n"
                                 "time.sleep(30)"));
   ASSERT_TRUE(first.ReadUntil("on"));
-  {
-    StreamCall second(client().stub(), session.Cell("x.append('second')"));
-    ASSERT_TRUE(WaitUntil(
+  const auto runs_are = [&](auto&& such, int count) {
+    return WaitUntil(
         [&] {
           v1::ListRunsResponse runs;
           client().List({}, &runs);
-          return runs.runs_size() >= 3;
+          return std::ranges::count_if(runs.runs(), such) >= count;
         },
-        absl::Seconds(10)));
-  }
+        absl::Seconds(10));
+  };
+  StreamCall second(client().stub(), session.Cell("x.append('second')"));
+  ASSERT_TRUE(runs_are([](const auto&) { return true; }, 3));
+  second.Cancel();
+  ASSERT_TRUE(runs_are(
+      [](const auto& run) { return run.outcome() == v1::OUTCOME_CANCELLED; },
+      1));
   v1::CancelRunResponse cancelled;
   ASSERT_THAT(client().CancelRun(first.run_id(), &cancelled), IsOk());
   EXPECT_THAT(first.Finish(), IsOk());
