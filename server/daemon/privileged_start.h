@@ -48,8 +48,8 @@ class PrivilegedStart {
  private:
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> StartSandbox();
 
-  // These are given up last: until the spawners have ended, nobody else may have
-  // the state directory and the uids.
+  // These are given up last: until the spawners have ended, nobody else may
+  // have the state directory and the uids.
   os::Fd lock_;
   os::Fd ids_;
   ServingParts parts_;
