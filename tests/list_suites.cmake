@@ -9,6 +9,19 @@ if(NOT lines)
 endif()
 set(tests "")
 
+# Fails where a pattern of a GoogleTest filter names no test, as after a test was
+# renamed.
+function(require_tests filter)
+  string(REGEX MATCHALL "[^-:]+" patterns "${filter}")
+  foreach(pattern IN LISTS patterns)
+    execute_process(COMMAND ${PROGRAM} --gtest_list_tests --gtest_filter=${pattern}
+      OUTPUT_VARIABLE named COMMAND_ERROR_IS_FATAL ANY)
+    if(NOT named MATCHES "\n  ")
+      message(FATAL_ERROR "${PROGRAM} has no test ${pattern}")
+    endif()
+  endforeach()
+endfunction()
+
 # Adds a test of a suite's to `tests`, with a label beside its own where that
 # isn't "".
 function(add_one suite name filter label)
@@ -44,6 +57,7 @@ foreach(line IN LISTS lines)
     if(name STREQUAL suite)
       math(EXPR at "${at} + 1")
       string(SUBSTRING "${part}" ${at} -1 filter)
+      require_tests("${filter}")
       add_one("${suite}" "${PREFIX}${suite}Whole" "${suite}.*" nightly)
       add_one("${suite}" "${PREFIX}${suite}" "${filter}" part)
       set(filter "")

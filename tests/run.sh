@@ -17,8 +17,7 @@
 #                   small changes in them (tests/mutation.py)
 #   --asan, --tsan  also build with that sanitizer and run the tests that work
 #                   under it
-#   --filter REGEX  only the tests whose name matches; those that need a daemon
-#                   are named by their suite
+#   --filter REGEX  only the suites of tests whose name matches
 #
 # A step that fails doesn't keep the others from running, but for the packages and
 # the build that all need; the end names each step with its time.

@@ -16,7 +16,6 @@ target_compile_definitions(sandglass_chaos_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   STUCK_CLIENT_PATH="$<TARGET_FILE:sandglass_stuck_client>"
   TEST_CACHE_DIR="${CMAKE_BINARY_DIR}/test-cache")
-target_precompile_headers(sandglass_chaos_test REUSE_FROM sandglass_test_headers)
 foreach(target sandglassd sandglass-spawner sandglass-egress sandglass
         sandglass_stuck_client)
   if(TARGET ${target})

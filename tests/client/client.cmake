@@ -81,5 +81,5 @@ add_executable(llm_test
 target_link_libraries(llm_test PRIVATE
   sandglass_client nlohmann_json::nlohmann_json GTest::gtest_main GTest::gmock)
 include(GoogleTest)
-gtest_discover_tests(client_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 60)
-gtest_discover_tests(llm_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 60)
+sandglass_add_suites(client_test client. TIMEOUT 120)
+sandglass_add_suites(llm_test llm. TIMEOUT 120)

@@ -190,9 +190,9 @@ sandglass_add_suites(sandglass_e2e_test e2e.
     # Without those that wait until a server or a helper that hangs is given up.
     "Crash=Crash.*-Crash.*ThatHangs*"
     # What is kept, what is not, and for whom.
-    "CompileCache=CompileCache.TheSecondAnswer*:CompileCache.AnythingElse*:CompileCache.ProfilesShare*:CompileCache.JailsDont*:CompileCache.OnlyWhat*:CompileCache.ADamagedFile*"
+    "CompileCache=CompileCache.TheSecondAnswer*:CompileCache.AnyOtherChange*:CompileCache.ProfilesShare*:CompileCache.JailsDont*:CompileCache.OnlySuccessful*:CompileCache.ADamagedFile*"
     # Without a collection of cells, which the kernels' own tests have.
-    "ManySessions=ManySessions.*-ManySessions.CellsOfOthers*"
+    "ManySessions=ManySessions.*-ManySessions.EarlierRecordedCells*"
     "Languages/WarmFaults=Languages/WarmFaults.*/python"
   LABELS e2e TIMEOUT 1200 COST 800
   FIXTURES_REQUIRED languages)
@@ -293,7 +293,7 @@ endfunction()
 # The same programs where nothing waits for them: each run makes its jail and
 # starts its interpreter.
 sandglass_add_repeat(WithoutPool "FoundingPrograms*:Inside*:Response*:Stream*"
-  "BadCompile*:BadRequest*:Compile.*:Crash*:Files*:FoundingPrograms*:Hostile*:Inside*:LimitsTest*:Load*:Response*:Service*:Stream*:*Posture*/exec:*Posture*/compile:PostureOfServer*:*BadInput*/python:*/Conformance*/python-*AnInitThatWaits*"
+  "BadCompile*:BadRequest*:Compile.*:Crash*:Files*:FoundingPrograms*:Hostile*:Inside*:LimitsTest*:Load*:Response*:Service*:Stream*:*Posture*/exec:*Posture*/compile:PostureOfServer*:*BadInput*/python:*/Conformance*/python"
   "SANDGLASS_TEST_CONFIG={\"pool\": {\"floor\": 0}, \"compile_cache\": {\"max_bytes\": 0}}")
 set_tests_properties(e2e.WithoutPool e2e.WithoutPoolWhole PROPERTIES
   FIXTURES_REQUIRED languages)

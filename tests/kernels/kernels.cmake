@@ -12,5 +12,4 @@ target_link_libraries(kernel_test PRIVATE
   nlohmann_json::nlohmann_json GTest::gmock_main)
 target_compile_definitions(kernel_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-gtest_discover_tests(kernel_test TEST_PREFIX "kernel."
-  PROPERTIES LABELS kernel TIMEOUT 300)
+sandglass_add_suites(kernel_test kernel. LABELS kernel TIMEOUT 300 COST 700)

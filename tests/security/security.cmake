@@ -71,9 +71,14 @@ function(sandglass_security_part name filter)
 endfunction()
 foreach(suite Covert DaemonWalls HostLeaks HostileBombs HostileCalls
         HostileCallsInAllWays HostileCallsPolicy HostileClients
-        HostileDirectories HostileFiles HostileFilesRace HostileHeadless
-        HostileOutput HostileSockets StartOrder)
+        HostileDirectories HostileFilesRace HostileHeadless HostileOutput
+        StartOrder)
   sandglass_security_suite(${suite})
+endforeach()
+# From a fresh process and from one of an interpreter that waited; each night from
+# those of all interpreters.
+foreach(suite HostileFiles HostileSockets)
+  sandglass_security_part(${suite} "*/${suite}.*/exec:*/${suite}.*/python")
 endforeach()
 # Of what the others look at the host with.
 sandglass_security_test(HostWatchTest "security;nightly" "HostWatchTest.*")

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sandglass::testing {
 
@@ -19,6 +21,16 @@ inline bool OnlyAPart() {
 // of `nth` is: the first, the one `nth` places after it, and so on.
 inline bool IsOfThisTier(size_t index, size_t nth) {
   return !OnlyAPart() || index % nth == 0;
+}
+
+// Those of `all` that are to be tried.
+template <typename Case>
+std::vector<Case> OfThisTier(std::vector<Case> all, size_t nth) {
+  std::vector<Case> kept;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (IsOfThisTier(i, nth)) kept.push_back(std::move(all[i]));
+  }
+  return kept;
 }
 
 }  // namespace sandglass::testing

@@ -8,4 +8,4 @@ add_executable(egress_test
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/egress/parse/response_head_test.cc)
 target_link_libraries(egress_test PRIVATE
   sandglass_sandbox_egress_parse absl::strings GTest::gmock_main)
-gtest_discover_tests(egress_test)
+sandglass_add_suites(egress_test egress.parse. TIMEOUT 120)

@@ -36,4 +36,4 @@ target_link_libraries(policy_test PRIVATE
 target_compile_definitions(policy_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 include(GoogleTest)
-gtest_discover_tests(policy_test)
+sandglass_add_suites(policy_test policy. TIMEOUT 120)

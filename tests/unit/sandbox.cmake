@@ -35,4 +35,4 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/yard_port_test.cc)
 target_link_libraries(sandbox_unit_test PRIVATE
   sandglass_sandbox GTest::gmock_main)
-gtest_discover_tests(sandbox_unit_test PROPERTIES TIMEOUT 60)
+sandglass_add_suites(sandbox_unit_test sandbox. TIMEOUT 120)

@@ -13,7 +13,7 @@ target_link_libraries(seccomp_test PRIVATE
   sandglass_policy_seccomp PkgConfig::SECCOMP GTest::gtest_main)
 target_compile_definitions(seccomp_test PRIVATE
   SANDGLASS_SECCOMP_DATA="${SECCOMP_DATA}")
-gtest_discover_tests(seccomp_test)
+sandglass_add_suites(seccomp_test seccomp. TIMEOUT 120)
 
 # Runs a command under a policy: for tests of runtimes, and for tries by hand.
 add_executable(under_filter ${PROJECT_SOURCE_DIR}/tests/support/filters/under_filter.cc)

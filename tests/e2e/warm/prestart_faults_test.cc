@@ -132,11 +132,7 @@ std::vector<v1::RunCodeRequest> ProgramsForACompiler() {
   // Seen, and found to be none.
   with("Broken.go();", "Broken.class", "no class");
   with("Broken.go();", "broken.jar", "no jar");
-  std::vector<v1::RunCodeRequest> kept;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    if (IsOfThisTier(i, 3)) kept.push_back(std::move(requests[i]));
-  }
-  return kept;
+  return OfThisTier(std::move(requests), 3);
 }
 
 std::string CompilerSays(const RunResult& result) {

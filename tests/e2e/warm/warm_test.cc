@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 #include "tests/e2e/warm/warm_languages.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tier.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -88,9 +90,10 @@ TEST_P(Warm, ProcessesLeftBehindAreNeverTakenForTheProgram) {
 // ---- the program can't tell ----
 
 TEST_P(Warm, ProgramsDoAsInAFreshInterpreter) {
-  const std::vector<ConformanceProgram> cases =
+  std::vector<ConformanceProgram> all =
       ConformancePrograms(GetParam().id, GetParam().id, GetParam().extension);
-  ASSERT_GT(cases.size(), 100U);
+  ASSERT_GT(all.size(), 100U);
+  const auto cases = OfThisTier(std::move(all), 3);
   std::vector<v1::RunCodeRequest> requests;
   for (const ConformanceProgram& each : cases) {
     requests.push_back(Fresh(GetParam(), each.request));

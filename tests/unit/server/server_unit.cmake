@@ -85,4 +85,4 @@ target_compile_definitions(server_unit_test PRIVATE
   SANDGLASSD="$<TARGET_FILE:sandglassd>")
 add_dependencies(server_unit_test sandglassd)
 include(GoogleTest)
-gtest_discover_tests(server_unit_test PROPERTIES TIMEOUT 60)
+sandglass_add_suites(server_unit_test server. TIMEOUT 120)
