@@ -205,7 +205,8 @@ TEST(HostileCell, AlarmsAtAnyTimeLoseNoCell) {
       "signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)");
   for (int i = 0; i < 2000; ++i) {
     const CellResult result = kernel.Run("for i in range(1000): pass");
-    ASSERT_TRUE(result.status == "ok" || result.status == "error") << result;
+    ASSERT_TRUE(result.status == "ok" || result.status == "error")
+        << result << "; the kernel's end: " << kernel.Wait();
   }
   kernel.SendLine(R"({"op":"quit"})");
   EXPECT_EQ(kernel.Wait(), 0);

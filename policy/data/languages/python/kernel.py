@@ -30,6 +30,7 @@ _K_ACK = b'{"op":"ack"}\n'
 _K_INTERRUPT = 2
 _K_LEAST_RECURSION = 500
 _K_TRIES = 3
+_K_LOOPS = 8
 _K_MOST_RESULTS = 100
 _K_MOST_RESULT_BYTES = 8 * 1024 * 1024
 
@@ -189,8 +190,9 @@ class _Kernel:
         try:
             self._start()
             # A handler of a cell's alarm may raise here, too: also where one
-            # step leads to the next. Such an alarm ends one of the three.
-            self._again(self._again, self._again, self._step)
+            # step leads to the next. Such an alarm ends one of these loops, which
+            # the one around it begins again, unless another alarm comes just then.
+            self._again(*[self._again] * (_K_LOOPS - 1), self._step)
         finally:
             _k_exit(_K_CHANNEL_GONE)
 
