@@ -201,10 +201,8 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
           : R"({"pool": {"idle_age": "1s"}, "compile_cache": {"max_bytes": 0}})");
   if (!options.canaries) AddKey("canaries", "false", config);
   // One that isn't root has those of its own user namespace.
-  if (DaemonPath().find("rootless") == std::string::npos) {
-    AddOwnIds(config);
-    AddOwnLibraries(directory_, config);
-  }
+  if (DaemonPath().find("rootless") == std::string::npos) AddOwnIds(config);
+  AddOwnLibraries(directory_, config);
   {
     const std::string path = absl::StrCat(directory_, "/config.json");
     WriteFile(path, config);
