@@ -235,6 +235,8 @@ if(TARGET sandglassd)
 endif()
 sandglass_add_suites(sandglass_network_test e2e.
   PART
+    # One of each language and tool, one of them without the proxy's variables.
+    "Network/EachClient=Network/EachClient.*/Curl:Network/EachClient.*/Wget:Network/EachClient.*/Urllib:Network/EachClient.*/UrllibWithoutProxy:Network/EachClient.*/NodeFetch:Network/EachClient.*/GoNetHttp:Network/EachClient.*/JavaHttpClient:Network/EachClient.*/RubyNetHttp:Network/EachClient.*/PerlSocket"
     # A tool, and libraries of two languages.
     "Network/EachTlsClient=Network/EachTlsClient.*/Curl:Network/EachTlsClient.*/Urllib:Network/EachTlsClient.*/NodeFetch"
     "Network/EachClientThatTrusts=Network/EachClientThatTrusts.*/Curl:Network/EachClientThatTrusts.*/Urllib:Network/EachClientThatTrusts.*/JavaHttpClient"

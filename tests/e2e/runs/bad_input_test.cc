@@ -140,7 +140,7 @@ TEST_P(BadInput, EndsWithTheExpectedOutcome) {
   std::vector<v1::RunCodeRequest> requests;
   size_t index = 0;
   for (const BadProgram& bad : BadPrograms()) {
-    if (bad.language != GetParam() || !IsOfThisTier(index++, 3)) continue;
+    if (bad.language != GetParam() || !IsOfThisTier(index++, 5)) continue;
     programs.push_back(bad);
     requests.push_back(RequestOf(bad));
   }

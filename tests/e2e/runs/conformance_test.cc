@@ -266,7 +266,7 @@ std::vector<Case> SpecialCases() {
   };
 }
 
-// With every change a third of a language's programs runs, and another third of
+// With every change a fifth of a language's programs runs, and another fifth of
 // the next language's, so that each program runs in some languages.
 void KeepThoseOfThisTier(std::vector<Case>& cases,
                          std::vector<v1::RunCodeRequest>& requests) {
@@ -277,7 +277,7 @@ void KeepThoseOfThisTier(std::vector<Case>& cases,
   std::vector<Case> kept_cases;
   std::vector<v1::RunCodeRequest> kept_requests;
   for (size_t i = 0; i < cases.size(); ++i) {
-    if (!IsOfThisTier(i + offset, 3)) continue;
+    if (!IsOfThisTier(i + offset, 5)) continue;
     kept_cases.push_back(cases[i]);
     kept_requests.push_back(requests[i]);
   }
