@@ -162,7 +162,7 @@ class Build:
         flags = [f for f in unit.flags if f != "-Werror"]
         # Beside a source's copy there is no header.
         return subprocess.run(
-            ["c++", *flags, *MORE_FLAGS, "-iquote",
+            [unit.compiler, *flags, *MORE_FLAGS, "-iquote",
              os.path.dirname(os.path.join(self.top, unit.path)),
              "-c", source, "-o", output],
             cwd=unit.directory, stdout=subprocess.DEVNULL,
@@ -182,7 +182,7 @@ class Build:
         objects = [instead[1] if instead and unit is instead[0]
                    else self.object_of(unit) for unit in self.sources + self.tests]
         return subprocess.run(
-            ["c++", *objects, "-o", output, *self.libraries],
+            [self.sources[0].compiler, *objects, "-o", output, *self.libraries],
             cwd=self.build_dir, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, check=False).returncode == 0
 

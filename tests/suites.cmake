@@ -1,7 +1,7 @@
 # sandglass_add_suites(TARGET PREFIX [NIGHTLY SUITE…] [PART SUITE=FILTER…]
-# [ONE_AT_A_TIME SUITE…] [PROPERTY VALUE]…): each suite of a GoogleTest program as one test of ctest,
-# called PREFIX and the suite's name, so that its tests share what the suite sets
-# up: a daemon takes as long to start as many of them take to run, and ctest takes
+# [ONE_AT_A_TIME SUITE…] [PROPERTY VALUE]…): each suite of a GoogleTest program as
+# one test of ctest, called PREFIX and the suite's name, so that its tests share
+# what the suite sets up: a daemon takes as long to start as many of them take to run, and ctest takes
 # as long for a test of ours as most of those take. The names are asked of the
 # program once it is built, as gtest_discover_tests does, which makes a test of each
 # test.

@@ -56,7 +56,7 @@ add_dependencies(sandglass_security_test
 function(sandglass_security_test name labels filter)
   add_test(NAME security.${name} COMMAND sandglass_security_test --gtest_brief=1
     "--gtest_filter=${filter}")
-  set_tests_properties(security.${name} PROPERTIES LABELS "${labels}" TIMEOUT 600
+  set_tests_properties(security.${name} PROPERTIES LABELS "${labels}" TIMEOUT 400
     RESOURCE_LOCK full_machine COST 800 FIXTURES_REQUIRED languages
     # A name that no suite has any more.
     FAIL_REGULAR_EXPRESSION "[^0-9]0 tests from 0 test suites ran")

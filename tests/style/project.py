@@ -60,6 +60,7 @@ class Unit:
         start = next(i for i, a in enumerate(arguments)
                      if re.fullmatch(r"(.*/)?(c|g|clang)\+\+(-[0-9]+)?", a))
         arguments = arguments[start:]
+        self.compiler = arguments[0]
         # Headers that were compiled ahead are not for other tools: of gcc two
         # words follow, of clang eight.
         if "-Winvalid-pch" in arguments:
