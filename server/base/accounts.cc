@@ -66,8 +66,7 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
     return Identity{uid, uid};
   }
   const auto account = FindUser(user);
-  absl::StatusOr<Identity> identity =
-      account ? *account : ParseNumbers(user);
+  absl::StatusOr<Identity> identity = account ? *account : ParseNumbers(user);
   if (!identity.ok()) return identity;
   if (identity->uid == 0 || identity->gid == 0) {
     return absl::InvalidArgumentError(

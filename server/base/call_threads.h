@@ -1,7 +1,6 @@
 #ifndef SANDGLASS_SERVER_BASE_CALL_THREADS_H_
 #define SANDGLASS_SERVER_BASE_CALL_THREADS_H_
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -42,7 +42,10 @@ struct CallKey {
   std::string caller;
   std::string what;
 
-  friend auto operator<=>(const CallKey&, const CallKey&) = default;
+  friend bool operator<(const CallKey& a, const CallKey& b) {
+    return std::tie(a.caller, a.what) < std::tie(b.caller, b.what);
+  }
+  friend bool operator==(const CallKey&, const CallKey&) = default;
 };
 
 // Threads for calls that wait on a jail, so that gRPC's own threads never do.

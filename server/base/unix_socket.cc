@@ -105,8 +105,9 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
     return Failed(path, "chown");
   }
   if (::chmod(path.c_str(), options.mode) != 0) return Failed(path, "chmod");
-  if (::listen(socket.get(), kListenBacklog) != 0)
+  if (::listen(socket.get(), kListenBacklog) != 0) {
     return Failed(path, "listen");
+  }
   std::move(undo).Cancel();
   return socket;
 }
