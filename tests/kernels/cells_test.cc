@@ -7,7 +7,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernel_process.h"
@@ -362,7 +361,7 @@ TEST(PythonKernel, IsNotInterruptedBetweenCells) {
   kernel.Run("1");
   for (int i = 0; i < 20; ++i) {
     kernel.Interrupt();
-    absl::SleepFor(absl::Milliseconds(20));
+    kernel.WaitUntilIdle();
     const CellResult result = kernel.Run("'alive'");
     ASSERT_EQ(result.Shown(), "'alive'\n") << result;
   }

@@ -1,5 +1,6 @@
 // Cells that do to their kernel what they can.
 
+#include <filesystem>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernel_process.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -182,13 +184,18 @@ TEST(HostileCell, ShowsMuchFromManyThreadsWhole) {
 TEST(HostileCell, AnAlarmBetweenCellsHarmsNone) {
   KernelProcess kernel;
   kernel.Run(
-      "import signal\ndef fail(*_): raise ValueError('late')\n"
+      "import os, signal\ndef fail(*_):\n  os.rename('armed', 'rung')\n"
+      "  raise ValueError('late')\n"
       "signal.signal(signal.SIGALRM, fail)");
   for (int i = 0; i < 5; ++i) {
-    const CellResult set =
-        kernel.Run("signal.setitimer(signal.ITIMER_REAL, 0.05);");
+    const CellResult set = kernel.Run(
+        "open('armed', 'w').close()\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.1);");
     EXPECT_EQ(set.status, "ok") << set;
-    absl::SleepFor(absl::Milliseconds(150));
+    ASSERT_TRUE(WaitUntil(
+        [&] { return std::filesystem::remove(kernel.home() + "/rung"); },
+        absl::Seconds(20)));
+    kernel.WaitUntilIdle();
     const CellResult after = kernel.Run("'next'");
     EXPECT_EQ(after.Shown(), "'next'\n") << after;
   }

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -19,7 +20,9 @@
 #include "gtest/gtest.h"
 #include "policy/language/placeholders.h"
 #include "sandbox/os/io.h"
+#include "tests/support/host/process.h"
 #include "tests/support/slowdown.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -28,6 +31,8 @@ using Json = nlohmann::json;
 
 constexpr int kEventsFd = 3;
 constexpr absl::Duration kPatience = absl::Seconds(20);
+// A set of signals in /proc/<pid>/status.
+constexpr char kNoSignals[] = "0000000000000000";
 
 // Makes IPython as absent as where it isn't installed.
 constexpr char kHideIPython[] = R"(
@@ -38,6 +43,22 @@ class Hider:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Hider())
 )";
+
+// Whether every thread of the process sleeps and none has a signal to handle.
+bool IsIdle(pid_t pid) {
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator(
+           absl::StrCat("/proc/", pid, "/task"), error)) {
+    const std::map<std::string, std::string> status =
+        StatusOf(std::stoi(thread.path().filename()));
+    if (!status.contains("State") || status.at("State")[0] != 'S' ||
+        status.at("SigPnd") != kNoSignals ||
+        status.at("ShdPnd") != kNoSignals) {
+      return false;
+    }
+  }
+  return !error;
+}
 
 // A program in a session of its own; -1 when it can't be started.
 pid_t Start(const std::vector<std::string>& words,
@@ -322,6 +343,14 @@ void KernelProcess::InterruptLater(absl::Duration after) {
     absl::SleepFor(after);
     ::kill(-pid, SIGINT);
   });
+}
+
+void KernelProcess::WaitUntilIdle() const {
+  // Twice, since a thread that was seen asleep may be woken by one that is
+  // looked at after it.
+  EXPECT_TRUE(
+      WaitUntil([this] { return IsIdle(pid_) && IsIdle(pid_); }, kPatience))
+      << "kernel " << pid_ << " has something to do all the time";
 }
 
 int KernelProcess::Wait() {

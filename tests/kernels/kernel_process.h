@@ -68,6 +68,9 @@ class KernelProcess {
   // SIGINT to its process group, as the daemon does.
   void Interrupt() const;
   void InterruptLater(absl::Duration after);
+  // Waits until every thread of it sleeps and no signal is left for it, so that
+  // it has handled what was sent before; fails the test if that takes too long.
+  void WaitUntilIdle() const;
   void CloseCommands() { commands_.reset(); }
   // Its exit code, 128 + n for a signal; -1: it didn't end within the time.
   int Wait();

@@ -7,7 +7,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernel_process.h"
@@ -344,7 +343,7 @@ TEST(OtherKernelInterrupts, EndTheCellAndKeepTheState) {
     // Between cells it is nobody's.
     for (int i = 0; i < 5; ++i) {
       kernel.Interrupt();
-      absl::SleepFor(absl::Milliseconds(20));
+      kernel.WaitUntilIdle();
       EXPECT_EQ(kernel.Run(loops.get).out, "kept\n");
     }
   }
