@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,26 @@ FileResult ReadAll(const os::Fd& file, uint64_t max, std::string& text) {
     if (got < 0) return ResultOfErrno(errno);
     if (got == 0) return {};
   }
+}
+
+// Maps the two texts that a descriptor came along with. They stay mapped until
+// this process ends, which works on nothing but this edit.
+FileResult MapTexts(const os::Fd& file, const internal::EditFile& request,
+                    absl::string_view& old_text, absl::string_view& new_text) {
+  struct stat info = {};
+  if (::fstat(file.get(), &info) != 0) return ResultOfErrno(errno);
+  const auto size = static_cast<uint64_t>(info.st_size);
+  if (request.old_size() > size ||
+      request.new_size() != size - request.old_size()) {
+    return {FileCode::kIncomplete, 0};
+  }
+  void* const bytes =
+      ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (bytes == MAP_FAILED) return ResultOfErrno(errno);
+  const absl::string_view both(static_cast<const char*>(bytes), size);
+  old_text = both.substr(0, request.old_size());
+  new_text = both.substr(request.old_size());
+  return {};
 }
 
 // Counts how often `old_text` occurs, and makes a text of at most `max` bytes
@@ -243,8 +264,14 @@ FileResult Commit(FileTask& task, const internal::EditFile& request,
 }  // namespace
 
 FileResult Edit(FileTask& task, const internal::EditFile& request,
-                internal::FileReply& reply) {
-  if (request.old_text().empty()) return {FileCode::kBadRequest, 0};
+                const os::Fd& texts, internal::FileReply& reply) {
+  absl::string_view old_text = request.old_text();
+  absl::string_view new_text = request.new_text();
+  if (texts.valid()) {
+    FileResult result = MapTexts(texts, request, old_text, new_text);
+    if (!result.ok()) return result;
+  }
+  if (old_text.empty()) return {FileCode::kBadRequest, 0};
   Place place;
   std::optional<struct stat> old;
   if (FileResult result =
@@ -262,8 +289,8 @@ FileResult Edit(FileTask& task, const internal::EditFile& request,
     if (result.ok()) result = ReadAll(file, max, change.text);
     if (!result.ok()) return result;
   }
-  const uint64_t count = ReplaceText(change.text, request.old_text(),
-                                     request.new_text(), max, change.replaced);
+  const uint64_t count =
+      ReplaceText(change.text, old_text, new_text, max, change.replaced);
   if (count == 0) return {FileCode::kNoMatch, 0};
   reply.set_count(count);
   if (count > 1 && !request.all()) return {FileCode::kMultiple, 0};

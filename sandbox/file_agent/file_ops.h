@@ -33,7 +33,7 @@ FileResult FindByGlob(FileTask& task, const internal::Glob& request,
 FileResult SearchText(FileTask& task, const internal::Grep& request,
                       internal::FileReply& reply);
 FileResult Edit(FileTask& task, const internal::EditFile& request,
-                internal::FileReply& reply);
+                const os::Fd& texts, internal::FileReply& reply);
 FileResult Track(FileTask& task, const internal::TrackTree& request,
                  internal::FileReply& reply);
 FileResult Pack(FileTask& task, const internal::PackTree& request,

@@ -12,6 +12,8 @@ size_t WantedFds(const internal::FileRequest& request) {
   switch (request.operation_case()) {
     case Operation::kWrite:
       return request.write().with_descriptor() ? 1 : 0;
+    case Operation::kEdit:
+      return request.edit().old_size() > 0 ? 1 : 0;
     case Operation::kPack:
     case Operation::kUnpack:
       return 1;
@@ -62,7 +64,7 @@ FileResult RunTask(FileTask& task, const internal::FileRequest& request,
     case Operation::kGrep:
       return SearchText(task, request.grep(), reply);
     case Operation::kEdit:
-      return Edit(task, request.edit(), reply);
+      return Edit(task, request.edit(), data, reply);
     case Operation::kTrack:
       return Track(task, request.track(), reply);
     case Operation::kPack:

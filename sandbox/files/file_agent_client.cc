@@ -372,11 +372,26 @@ FileAnswer<uint64_t> FileAgent::Edit(const std::string& path,
   internal::FileRequest request;
   internal::EditFile& edit = *request.mutable_edit();
   edit.set_path(path);
-  edit.set_old_text(old_text);
-  edit.set_new_text(new_text);
   edit.set_all(occurrences == Occurrences::kAll);
   FileAnswer<uint64_t> answer;
-  answer.result = Run(request, {}, OnlyLast(), limits,
+  os::Fd texts;
+  std::vector<int> fds;
+  if (old_text.size() + new_text.size() <= kInlineBytes) {
+    edit.set_old_text(old_text);
+    edit.set_new_text(new_text);
+  } else {
+    absl::StatusOr<os::Fd> made =
+        os::MakeMemfd("edit", absl::StrCat(old_text, new_text));
+    if (!made.ok()) {
+      answer.result = {FileCode::kFailed, 0};
+      return answer;
+    }
+    texts = *std::move(made);
+    fds.push_back(texts.get());
+    edit.set_old_size(old_text.size());
+    edit.set_new_size(new_text.size());
+  }
+  answer.result = Run(request, fds, OnlyLast(), limits,
                       [&](internal::FileReply& reply, std::vector<os::Fd>&) {
                         answer.value = reply.count();
                       });

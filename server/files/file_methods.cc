@@ -413,12 +413,6 @@ absl::StatusOr<v1::EditFileResponse> Handle(
   const absl::StatusOr<std::string> path = AgentPath(request.path());
   if (!path.ok()) return path.status();
   if (request.old_text().empty()) return Invalid("old_text", "is empty");
-  // Both texts go to the jail in one message.
-  constexpr size_t kMaxTexts = size_t{192} << 10;
-  if (request.old_text().size() + request.new_text().size() > kMaxTexts) {
-    return Invalid("new_text", absl::StrCat("and old_text have more than ",
-                                            kMaxTexts, " bytes"));
-  }
   const sandbox::FileAnswer<uint64_t> edited =
       files.agent().Edit(*path, request.old_text(), request.new_text(),
                          request.replace_all() ? FileAgent::Occurrences::kAll
