@@ -126,8 +126,10 @@ FileResult NewFile::Begin(const os::Fd& root,
   }
   if (FileResult result = CheckOld(); !result.ok()) return result;
   set_mode_ = request.set_mode();
+  // As with any write to a file, its set-user-ID and set-group-ID bits don't
+  // pass on to the new content.
   mode_ = request.set_mode()   ? request.mode() & 07777
-          : old_.has_value()   ? old_->st_mode & 07777
+          : old_.has_value()   ? old_->st_mode & 01777
           : request.mode() > 0 ? request.mode() & 07777
                                : kUsualMode;
   return MakeTemporary();

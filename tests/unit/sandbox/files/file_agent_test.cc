@@ -143,6 +143,13 @@ TEST_F(FileAgentTest, KeepsTheModeUnlessTold) {
   EXPECT_EQ(Get("/tool"), "newer");
 }
 
+TEST_F(FileAgentTest, NewContentDoesNotInheritTheRightsOfTheOld) {
+  Put("/tool", "old");
+  ::chmod(At("/tool").c_str(), 07755);
+  Start();
+  EXPECT_EQ(agent().Write("/tool", "new", {}, limits_).value.mode, 01755u);
+}
+
 TEST_F(FileAgentTest, CreatesOnlyWhatIsNew) {
   Put("/there", "old");
   Start();
