@@ -75,13 +75,14 @@ class Grepper : public TreeVisitor {
     if (reader.IsBinary()) return;
     past_.clear();
     behind_ = 0;
-    absl::string_view line;
-    bool cut = false;
-    for (uint64_t number = 1; reader.Next(line, cut); ++number) {
+    LinePiece piece;
+    for (uint64_t number = 1; reader.Next(piece); ++number) {
       constexpr uint64_t kLookEach = 1024;
       if (number % kLookEach == 0 && !GoesOn()) return;
       size_t begin = 0, length = 0;
-      if (pattern_.Find(line, begin, length)) {
+      std::string beginning;
+      const bool found = FindIn(reader, piece, beginning, begin, length);
+      if (found) {
         if (matches_ >= request_.max_matches()) {
           truncated_ = true;
           return;
@@ -91,13 +92,13 @@ class Grepper : public TreeVisitor {
           ReportLine(std::move(earlier));
         past_.clear();
         behind_ = after_;
-        ReportLine(Line(path, number, line, begin, length, cut));
+        ReportLine(Line(path, number, piece, begin, length));
       } else if (behind_ > 0) {
         --behind_;
-        ReportLine(Context(path, number, line, cut));
+        ReportLine(Context(path, number, piece));
       } else if (before_ > 0) {
         if (past_.size() >= before_) past_.pop_front();
-        past_.push_back(Context(path, number, line, cut));
+        past_.push_back(Context(path, number, piece));
       }
       if (!result_.ok()) return;
     }
@@ -106,7 +107,7 @@ class Grepper : public TreeVisitor {
   FileResult Finish(internal::FileReply& reply) {
     if (!result_.ok()) return result_;
     reply.Swap(&batch_);
-    reply.set_truncated(truncated_);
+    reply.set_truncated(truncated_ || left_out_);
     reply.set_count(matches_);
     return {};
   }
@@ -118,22 +119,41 @@ class Grepper : public TreeVisitor {
     return result_.ok() && !truncated_;
   }
 
+  // Searches a line piece by piece. Afterwards `piece` is the one with the
+  // match, or else has the line's beginning, for which `beginning` is room.
+  bool FindIn(LineReader& reader, LinePiece& piece, std::string& beginning,
+              size_t& begin, size_t& length) {
+    bool found = pattern_.Find(piece, begin, length);
+    if (found || piece.last) return found;
+    beginning = std::string(CutLine(piece.text, 0, 0, line_bytes_));
+    while (!found && !piece.last && GoesOn()) {
+      reader.Continue(piece);
+      found = pattern_.Find(piece, begin, length);
+    }
+    if (found) return true;
+    if (!pattern_.FindsAllInPieces()) left_out_ = true;
+    piece = {.text = beginning, .offset = 0, .last = false};
+    return false;
+  }
+
   internal::GrepLine Line(const std::string& path, uint64_t number,
-                          absl::string_view line, size_t begin, size_t length,
-                          bool cut) const {
+                          const LinePiece& piece, size_t begin,
+                          size_t length) const {
     internal::GrepLine told;
     told.set_path(path);
     told.set_line(number);
-    told.set_column(begin + 1);
-    const absl::string_view text = CutLine(line, begin, length, line_bytes_);
+    told.set_column(piece.offset + begin + 1);
+    const absl::string_view text =
+        CutLine(piece.text, begin, length, line_bytes_);
     told.set_text(std::string(text));
-    told.set_cut(cut || text.size() < line.size());
+    told.set_cut(piece.offset > 0 || !piece.last ||
+                 text.size() < piece.text.size());
     return told;
   }
 
   internal::GrepLine Context(const std::string& path, uint64_t number,
-                             absl::string_view line, bool cut) const {
-    internal::GrepLine told = Line(path, number, line, 0, 0, cut);
+                             const LinePiece& piece) const {
+    internal::GrepLine told = Line(path, number, piece, 0, 0);
     told.set_column(0);
     return told;
   }
@@ -165,6 +185,8 @@ class Grepper : public TreeVisitor {
   size_t visited_ = 0;
   uint64_t matches_ = 0;
   bool truncated_ = false;
+  // A longer match than what the pieces of a line share may be in one.
+  bool left_out_ = false;
   FileResult result_;
 };
 

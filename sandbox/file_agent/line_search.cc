@@ -13,9 +13,13 @@
 namespace sandglass::sandbox {
 namespace {
 
-// Of a longer line only the beginning is searched.
-constexpr size_t kMaxLineBytes = 1024 * 1024;
+// A longer line comes in pieces, each of which repeats so much of the one
+// before.
+constexpr size_t kPieceBytes = 4 * 1024 * 1024;
+constexpr size_t kSharedBytes = 256 * 1024;
 constexpr size_t kMaxExpressionBytes = 64 * 1024;
+// Letters of the same name, in either case, differ in length by less than this.
+static_assert(kSharedBytes >= 4 * kMaxExpressionBytes);
 constexpr int64_t kRegexMemory = 16 * 1024 * 1024;
 
 }  // namespace
@@ -31,6 +35,7 @@ FileResult LinePattern::Parse(const std::string& pattern, bool regex,
       (!regex && pattern.find('\n') != std::string::npos)) {
     return kInvalidPattern;
   }
+  is_text_ = !regex;
   if (!regex && !ignore_case) {
     literal_ = pattern;
     return {};
@@ -44,8 +49,9 @@ FileResult LinePattern::Parse(const std::string& pattern, bool regex,
   return regex_->ok() ? FileResult{} : kInvalidPattern;
 }
 
-bool LinePattern::Find(absl::string_view line, size_t& begin,
+bool LinePattern::Find(const LinePiece& piece, size_t& begin,
                        size_t& length) const {
+  const absl::string_view line = piece.text;
   if (regex_ == nullptr) {
     const void* found =
         ::memmem(line.data(), line.size(), literal_.data(), literal_.size());
@@ -56,7 +62,11 @@ bool LinePattern::Find(absl::string_view line, size_t& begin,
   }
   re2::StringPiece match;
   const re2::StringPiece text(line.data(), line.size());
-  if (!regex_->Match(text, 0, text.size(), RE2::UNANCHORED, &match, 1)) {
+  // Where the line goes on, one byte stays outside of the search, so that its
+  // ends aren't taken for those of the line.
+  const size_t from = piece.offset > 0 ? 1 : 0;
+  const size_t to = piece.last ? text.size() : text.size() - 1;
+  if (!regex_->Match(text, from, to, RE2::UNANCHORED, &match, 1)) {
     return false;
   }
   begin = static_cast<size_t>(match.data() - line.data());
@@ -86,26 +96,39 @@ bool LineReader::IsBinary() {
   return std::memchr(buffer_.data(), 0, size) != nullptr;
 }
 
-bool LineReader::Next(absl::string_view& line, bool& cut) {
-  size_t looked = 0;
+bool LineReader::Next(LinePiece& piece) {
+  // What is left of a line whose beginning sufficed.
+  while (offset_ > 0) {
+    const size_t end = buffer_.find('\n', start_);
+    if (end != std::string::npos) {
+      start_ = end + 1;
+      offset_ = 0;
+      break;
+    }
+    start_ = buffer_.size();
+    if (!Fill()) return false;
+  }
+  return ReadPiece(piece, 0);
+}
+
+void LineReader::Continue(LinePiece& piece) {
+  (void)ReadPiece(piece, kSharedBytes);
+}
+
+// The first `looked` bytes are known to have no line end.
+bool LineReader::ReadPiece(LinePiece& piece, size_t looked) {
   while (true) {
     const absl::string_view rest(buffer_.data() + start_,
                                  buffer_.size() - start_);
-    const size_t end = rest.find('\n', looked);
-    const bool last = end == absl::string_view::npos;
-    if (skipping_) {
-      start_ += last ? rest.size() : end + 1;
-      skipping_ = last;
-      if (last && !Fill()) return false;
-      continue;
-    }
-    if (!last || rest.size() >= kMaxLineBytes || ended_) {
-      if (last && rest.empty()) return false;
-      const size_t size = last ? rest.size() : end;
-      cut = size > kMaxLineBytes || (last && !ended_);
-      line = rest.substr(0, std::min(size, kMaxLineBytes));
-      start_ += last ? size : size + 1;
-      skipping_ = last && !ended_;
+    const size_t end = std::min(rest.find('\n', looked), rest.size());
+    const bool last = end < rest.size() || ended_;
+    if (last && rest.empty()) return false;
+    if (last || rest.size() >= kPieceBytes) {
+      piece = {.text = rest.substr(0, end), .offset = offset_, .last = last};
+      const size_t taken =
+          last ? std::min(end + 1, rest.size()) : end - kSharedBytes;
+      start_ += taken;
+      offset_ = last ? 0 : offset_ + taken;
       return true;
     }
     looked = rest.size();

@@ -235,16 +235,53 @@ TEST_F(FileSearchTest, SkipsWhatIsNoTextAndCutsLongLines) {
   const auto found =
       agent().Grep("/", "needle", {.max_line_bytes = 100}, limits_);
   ASSERT_TRUE(found.ok());
-  ASSERT_EQ(found.value.lines.size(), 3u);
+  EXPECT_FALSE(found.value.truncated);
+  ASSERT_EQ(found.value.lines.size(), 4u);
   EXPECT_EQ(found.value.lines[0].path, "/huge");
-  EXPECT_EQ(found.value.lines[0].line, 2u);
-  const TextLine& line = found.value.lines[1];
+  EXPECT_EQ(found.value.lines[0].line, 1u);
+  EXPECT_EQ(found.value.lines[0].column, 5'000'001u);
+  EXPECT_TRUE(found.value.lines[0].cut);
+  EXPECT_EQ(found.value.lines[1].line, 2u);
+  const TextLine& line = found.value.lines[2];
   EXPECT_EQ(line.column, 10'001u);
   EXPECT_EQ(line.text.size(), 100u);
   EXPECT_NE(line.text.find("needle"), std::string::npos);
   EXPECT_TRUE(line.cut);
-  EXPECT_EQ(found.value.lines[2].line, 2u);
-  EXPECT_FALSE(found.value.lines[2].cut);
+  EXPECT_EQ(found.value.lines[3].line, 2u);
+  EXPECT_FALSE(found.value.lines[3].cut);
+}
+
+// Such a line is searched in pieces, whose ends are none of its own.
+TEST_F(FileSearchTest, SearchesLinesOfAnyLength) {
+  constexpr size_t kLong = 9'000'000;
+  std::string text = "a" + std::string(kLong, 'b') + "c\nshort\n";
+  text.append(kLong, 'x');
+  absl::StrAppend(&text, "\nlast");
+  Put("/f", text);
+  Start();
+  const auto column = [&](const std::string& pattern, GrepOptions options) {
+    const auto found = agent().Grep("/f", pattern, options, limits_);
+    EXPECT_TRUE(found.ok());
+    return found.value.lines.empty() ? 0 : found.value.lines[0].column;
+  };
+  EXPECT_EQ(column("bc", {}), kLong + 1);
+  EXPECT_EQ(column("c$", {.regex = true}), kLong + 2);
+  EXPECT_EQ(column("BC", {.ignore_case = true}), kLong + 1);
+  for (const char* none : {"^b", "b$", "^(b|c)", "\\bb"}) {
+    const auto found = agent().Grep("/f", none, {.regex = true}, limits_);
+    EXPECT_EQ(found.value.matches, 0u) << none;
+    // An expression may match more than what two pieces share.
+    EXPECT_TRUE(found.value.truncated) << none;
+  }
+  EXPECT_FALSE(agent().Grep("/f", "none", {}, limits_).value.truncated);
+  const auto around = agent().Grep(
+      "/f", "short", {.context_before = 1, .context_after = 1}, limits_);
+  ASSERT_EQ(around.value.lines.size(), 3u);
+  EXPECT_EQ(around.value.lines[0].text.substr(0, 2), "ab");
+  EXPECT_TRUE(around.value.lines[0].cut);
+  EXPECT_EQ(around.value.lines[1].line, 2u);
+  EXPECT_EQ(around.value.lines[2].text.substr(0, 2), "xx");
+  EXPECT_EQ(column("last", {}), 1u);
 }
 
 TEST_F(FileSearchTest, BoundsMatches) {
@@ -294,6 +331,21 @@ TEST_F(FileEditTest, ReplacesAllWhenTold) {
   const auto edited = Edit("aa", "aaa", Occurrences::kAll);
   EXPECT_EQ(edited.value, 2u);
   EXPECT_EQ(Get("/f"), "aaaaaaa");
+}
+
+// Some clients replace the whole content of a file in this way.
+TEST_F(FileEditTest, TextsMayBeLongerThanAMessageToTheJail) {
+  const std::string before(3'000'000, 'a'), after(2'000'000, 'b');
+  Put("/f", "<" + before + ">");
+  Start();
+  EXPECT_EQ(Edit(before, after, Occurrences::kOne).value, 1u);
+  EXPECT_EQ(Get("/f"), "<" + after + ">");
+  EXPECT_EQ(Edit(after, "", Occurrences::kOne).value, 1u);
+  EXPECT_EQ(Get("/f"), "<>");
+  EXPECT_EQ(Edit("<>", before, Occurrences::kOne).value, 1u);
+  EXPECT_EQ(Get("/f"), before);
+  EXPECT_EQ(Edit(after, before, Occurrences::kOne).result.code,
+            FileCode::kNoMatch);
 }
 
 TEST_F(FileEditTest, SaysWhyNothingWasReplaced) {
