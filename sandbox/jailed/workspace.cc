@@ -74,14 +74,17 @@ class Finder {
   bool Run() {
     std::vector<std::string> globs;
     for (const std::string& pattern : request_.patterns()) {
-      if (policy::IsGlob(pattern)) {
+      // A name may have brackets itself, as in "[slug].tsx". One with a star is
+      // more likely made by a shell that found nothing for its pattern, so
+      // there what else it stands for counts, too.
+      const bool is_name = !policy::IsGlob(pattern) || IsThere(pattern);
+      if (is_name) Report(pattern);
+      if (!is_name || pattern.find('*') != std::string::npos) {
         globs.push_back(pattern);
-      } else {
-        Report(pattern);
+        matched_.push_back(is_name);
       }
     }
     if (!globs.empty()) {
-      matched_.assign(globs.size(), false);
       Walk("", globs, 0);
       for (size_t i = 0; i < globs.size(); ++i) {
         if (!matched_[i]) sink_(globs[i], FileProblem::kNotFound, os::Fd());
@@ -91,6 +94,11 @@ class Finder {
   }
 
  private:
+  bool IsThere(const std::string& path) const {
+    return os::OpenBeneath(workspace_, path.c_str(), O_PATH | O_NOFOLLOW)
+        .valid();
+  }
+
   // Opens one path and passes it to the sink; each path only once.
   void Report(const std::string& path) {
     if (!seen_.insert(path).second) return;

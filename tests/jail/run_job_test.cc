@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -181,6 +182,21 @@ TEST(RunJob, BringsFilesBackAndRefusesLinksOut) {
       {"out/c.txt", FileError::kNotRegular},
       {"out/e.txt", FileError::kNone}};
   EXPECT_EQ(found, expected);
+}
+
+TEST(RunJob, AFileIsFetchedByANameThatReadsLikeAPattern) {
+  Job job = Bash("touch '[x].txt' x.txt z.txt '*.md' a.md; mkdir '[d]'");
+  job.fetch = {"[x].txt", "[z].txt", "[d]", "*.md", "none[1]"};
+  const JobResult result = RunOk(job);
+  std::map<std::string, FileError> found;
+  for (const FileResult& file : result.files) found[file.path] = file.error;
+  EXPECT_EQ(found, (std::map<std::string, FileError>{
+                       {"[x].txt", FileError::kNone},
+                       {"z.txt", FileError::kNone},
+                       {"[d]", FileError::kIsDirectory},
+                       {"*.md", FileError::kNone},
+                       {"a.md", FileError::kNone},
+                       {"none[1]", FileError::kNotFound}}));
 }
 
 TEST(RunJob, KeepsHeadAndTailOfLongOutput) {
