@@ -129,7 +129,7 @@ absl::Status CopyChange::PutFile(StoredEntry entry, const os::Fd& content,
       SameContent(content, size, before)) {
     take(before);
     taken_.insert(before.blob());
-  } else if (size > 0) {
+  } else if (size > 0 || inode != 0) {
     entry.set_size(size);
     if (absl::Status written = Write(content, entry); !written.ok()) {
       return written;

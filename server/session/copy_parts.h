@@ -28,10 +28,12 @@ inline uint64_t NameBytes(const internal::StoredEntry& entry) {
   return entry.path().size() + entry.link_target().size();
 }
 
+// Whether it has a file of its own in the copy. An empty file has one only
+// where it has several names, which are known by it.
 inline bool HasContent(const internal::StoredEntry& entry) {
   return static_cast<sandbox::FileType>(entry.type()) ==
              sandbox::FileType::kRegular &&
-         entry.size() > 0;
+         entry.blob() != 0;
 }
 
 inline ssize_t ReadAt(const os::Fd& file, char* data, size_t size,

@@ -178,7 +178,7 @@ absl::Status DurableFiles::Upload(FileAgent& agent,
     sandbox::TarMember member = MemberOf(entry);
     const bool regular = member.type == sandbox::TarType::kFile;
     const auto [first, added] =
-        regular && entry.size() > 0
+        regular && entry.blob() != 0
             ? first_names.try_emplace(entry.blob(), path)
             : std::pair(first_names.end(), true);
     if (!added) {

@@ -49,6 +49,8 @@ TEST_F(Durable, FilesOfRunsAndCallsComeBackAndKernelStateIsToldLost) {
                                "os.utime('d/e/run.txt', (5, 1234567890.5))\n"
                                "os.symlink('e/run.txt', 'd/link')\n"
                                "os.link('d/e/run.txt', 'other name')\n"
+                               "open('nothing', 'w')\n"
+                               "os.link('nothing', 'd/same')\n"
                                "os.mkdir('empty', 0o750)");
   ASSERT_THAT(made, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(made.response.session().files_not_saved(), "");
@@ -72,12 +74,14 @@ TEST_F(Durable, FilesOfRunsAndCallsComeBackAndKernelStateIsToldLost) {
       "info = os.stat('d/e/run.txt')\n"
       "print(oct(info.st_mode & 0o777), info.st_mtime, info.st_nlink)\n"
       "print(oct(os.stat('empty').st_mode & 0o777), os.readlink('d/link'))\n"
+      "print(os.path.samefile('nothing', 'd/same'))\n"
       "print('x' in globals())");
   ASSERT_THAT(back, OutcomeIs(v1::OUTCOME_OK));
   EXPECT_EQ(back.response.stdout().data(),
             "red by a run by a call\n"
             "0o640 1234567890.5 2\n"
             "0o750 e/run.txt\n"
+            "True\n"
             "False\n");
   EXPECT_THAT(back.response.session().state_lost(),
               HasSubstr("daemon was started anew"));

@@ -203,6 +203,9 @@ TEST_F(SessionStoreTest, NamesOfOneFileStayNamesOfOneFile) {
     }
     ASSERT_TRUE(change.Commit().ok());
   };
+  save("", 5);
+  EXPECT_EQ(copy->Load()->at("a").blob(), copy->Load()->at("b").blob());
+  EXPECT_NE(copy->Load()->at("a").blob(), 0u) << "names of one empty file";
   save("one", 5);
   EXPECT_EQ(copy->Load()->at("a").blob(), copy->Load()->at("b").blob());
   // Two files with the same content from here on.
