@@ -150,6 +150,17 @@ TEST_F(OddFiles, NoAppendOfManyClientsIsLost) {
   EXPECT_THAT(files.Named(&v1::FileService::Stub::EditFile, edit, &edited),
               IsOk());
   EXPECT_THAT(Content(id, "log"), HasSubstr("edited\n"));
+  // As clients do that keep a history in a file.
+  const std::string history(3 << 20, 'h');
+  edit.set_old_text(Content(id, "log"));
+  edit.set_new_text(history);
+  ASSERT_THAT(files.Named(&v1::FileService::Stub::EditFile, edit, &edited),
+              IsOk());
+  edit.set_old_text(history);
+  edit.set_new_text(history + "!");
+  ASSERT_THAT(files.Named(&v1::FileService::Stub::EditFile, edit, &edited),
+              IsOk());
+  EXPECT_EQ(Content(id, "log"), history + "!");
 }
 
 }  // namespace
