@@ -121,7 +121,8 @@ class RunFlags {
                  "the first too");
     app.add_flag("--json", options_.json,
                  "Print the response as proto JSON (lowerCamelCase; output, "
-                 "file paths and contents are base64) and nothing else");
+                 "file paths and contents are base64, and again as text where "
+                 "they are UTF-8) and nothing else");
     app.add_flag("--no-stream", no_stream_,
                  "Print the output at the end instead of live");
     app.add_flag("-q,--quiet", options_.quiet,

@@ -71,7 +71,8 @@ class CellFlags {
             "A repeat within 10 minutes returns the first answer", "ID")) {
     app.add_flag("--json", options_.json,
                  "Print the response as proto JSON (lowerCamelCase; output and "
-                 "results are base64) and nothing else");
+                 "results are base64, and again as text where they are UTF-8) "
+                 "and nothing else");
     app.add_flag("--no-stream", no_stream_,
                  "Print the output at the end instead of live");
     app.add_flag("-q,--quiet", options_.quiet,

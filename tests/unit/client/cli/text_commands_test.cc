@@ -106,6 +106,31 @@ TEST(RunsTextTest, ShowsALineForEachRun) {
   EXPECT_THAT(text, HasSubstr("TIMEOUT"));
 }
 
+TEST(JsonTextTest, TextIsThereAsSuch) {
+  v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
+  response.mutable_stdout()->set_data("gr\xc3\xbc\xc3\x9f\0e\n");
+  response.mutable_stderr()->set_data("\xff");
+  response.mutable_compile()->mutable_stderr()->set_data("warning");
+  v1::MimeData& value = *response.add_results()->add_data();
+  value.set_mime_type("text/plain");
+  value.set_data("42");
+  v1::OutputFile& file = *response.add_files();
+  file.set_path("a.txt");
+  file.set_content("hi");
+  const auto text = JsonText(response);
+  ASSERT_TRUE(text.ok());
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << *text;
+  EXPECT_EQ(json["stdout"]["text"], response.stdout().data());
+  EXPECT_EQ(json["stdout"]["data"], "Z3LDvMOf");
+  EXPECT_FALSE(json["stderr"].contains("text"));
+  EXPECT_EQ(json["stderr"]["data"], "/w==");
+  EXPECT_EQ(json["compile"]["stderr"]["text"], "warning");
+  EXPECT_EQ(json["results"][0]["data"][0]["text"], "42");
+  EXPECT_EQ(json["files"][0]["pathText"], "a.txt");
+  EXPECT_EQ(json["files"][0]["text"], "hi");
+}
+
 TEST(JsonTextTest, IsOneLineThatIsSafeForATerminal) {
   v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
   response.set_exit_code(0);
