@@ -286,6 +286,15 @@ def test_edits_that_are_refused(backend):
     assert asyncio.run(backend.aedit("/workspace/e", "a", "b", True)).occurrences == 2
 
 
+def test_an_edit_may_replace_a_long_history(backend):
+    history = "".join(f"turn {i}\n" for i in range(100_000))
+    assert backend.write("/history.md", history).error is None
+    longer = history + "one more\n"
+    assert backend.edit("/history.md", history, longer).error is None
+    (read,) = backend.download_files(["/history.md"])
+    assert read.content == longer.encode()
+
+
 def test_many_and_large_files(backend):
     files = [(f"/workspace/many/{i}", str(i).encode()) for i in range(1000)]
     files += [("/workspace/big", TEN_MIB), ("relative", b""), ("/workspace", b"")]

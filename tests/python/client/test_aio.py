@@ -31,7 +31,7 @@ async def ended_runs(aclient, label):
     for _ in range(500):
         runs = await aclient.runs(test=label)
         if runs and all(run.outcome for run in runs):
-            return [sandglass._run.outcome_of(run.outcome) for run in runs]
+            return [run.outcome for run in runs]
         await asyncio.sleep(0.02)
     return []
 
@@ -41,7 +41,8 @@ async def test_programs(aclient):
     assert result.stdout == "42\n"
     async with aclient.stream_code("print(1)\nimport sys\nsys.exit(3)") as run:
         kinds = [event.kind async for event in run]
-        result = await run.result()
+        result = await run.result
+        assert (await run.result()).raw == result.raw  # as it once was
     assert (kinds[0], kinds[-1]) == ("started", "finished")
     assert result.exit_code == 3
     with pytest.raises(sandglass.InvalidRequest):
@@ -67,6 +68,29 @@ async def test_no_thread_is_made_for_calls(aclient, abox):
     assert all(result.ok for result in await runs)
 
 
+async def test_input_in_pieces(abox):
+    async def numbers():
+        for i in range(1000):
+            yield b"%d\n" % i
+
+    assert (await abox.execute("wc -l", stdin=numbers())).stdout == "1000\n"
+    long = io.BytesIO(TEN_MIB * 2)
+    assert (await abox.execute("wc -c", stdin=long)).stdout == f"{20 << 20}\n"
+    assert (await abox.execute("head -c 3", stdin=numbers())).stdout == "0\n1"
+    counter = await abox.start("wc -c", open_stdin=True)
+    await counter.write(numbers())
+    await counter.write(TEN_MIB, close=True)
+    assert (await counter.wait()).output == f"{3890 + (10 << 20)}\n"
+
+    async def broken():
+        yield b"1"
+        raise KeyError("of the source")
+
+    with pytest.raises(KeyError, match="of the source"):
+        await abox.execute("cat", stdin=broken())
+    assert (await abox.execute("echo on")).stdout == "on\n"
+
+
 async def test_sandboxes(aclient, abox):
     await abox.run_code("x = 20")
     assert (await abox.run_code("x + 1")).text == "21"
@@ -76,11 +100,14 @@ async def test_sandboxes(aclient, abox):
     cat = await abox.start("cat", open_stdin=True)
     await cat.write("one\n")
     assert await cat.read(10) == "one\n"
-    assert await cat.end() is None
+    assert await cat.end is None
     await cat.write("", close=True)
     assert (await cat.wait()).output == "one\n"
-    assert (await cat.end()).ok
+    assert (await cat.end).ok
+    assert (await abox.commands())[0].id == cat.id
     sleeper = await abox.start("sleep 30")
+    with pytest.raises(sandglass.DeadlineExceeded, match="goes on after 0.1 s"):
+        await sleeper.wait(timeout=0.1)
     await sleeper.stop()
     assert (await sleeper.wait()).signal == "SIGTERM"
     (child,) = await abox.fork()

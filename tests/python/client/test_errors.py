@@ -24,6 +24,7 @@ def test_the_tree():
         (sandglass.DeadlineExceeded, TimeoutError),
         (sandglass.FileError, SandglassError),
         (sandglass.Busy, SandglassError),
+        (sandglass.MessageTooLarge, sandglass.InvalidRequest),
         (sandglass.Conflict, SandglassError),
         (sandglass.RunFailed, SandglassError),
     ]:
@@ -43,6 +44,15 @@ def test_details_of_an_error(client):
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error) and str(copy) == str(error)
     assert copy.violations == error.violations
+
+
+@pytest.mark.parametrize("mib", [16, 18])
+def test_what_no_message_can_carry_is_not_busy(client, mib):
+    # The daemon refuses the one, gRPC on this side the other.
+    with pytest.raises(sandglass.MessageTooLarge) as large:
+        client.run_code("1", stdin=bytes(mib << 20))
+    assert large.value.reason == "MESSAGE_TOO_LARGE"
+    assert not isinstance(large.value, sandglass.Busy)
 
 
 def test_errors_with_results_are_pickled(client):
@@ -301,6 +311,8 @@ def test_no_room_is_said_with_when_to_ask_again(make_daemon):
                 client.run_code("1")
             assert busy.value.reason.startswith("QUEUE")
             assert busy.value.retry_after > 0
+            with Client(own.address, retry_busy_for=60) as patient:
+                assert patient.run_code("print(1)").stdout == "1\n"
             waiter.join()
 
 

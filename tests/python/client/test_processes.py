@@ -111,4 +111,4 @@ def test_an_interrupt_ends_a_call(daemon):
         """,
         daemon,
     )
-    assert out.split() == ["interrupted", "1", "12"]  # OUTCOME_CANCELLED
+    assert out.split() == ["interrupted", "1", "CANCELLED"]

@@ -157,6 +157,20 @@ def test_text_that_is_cut_anywhere_is_decoded(client):
     assert text == "é€😀"
 
 
+def test_a_notebook_shows_a_result(client):
+    code = (
+        "class Page:\n"
+        "    def _repr_html_(self): return '<b onclick=\"x()\">page</b>'\n"
+        "print('<script>')\n"
+        "Page()"
+    )
+    html = client.run_code(code, rich=True)._repr_html_()
+    assert html.startswith("<pre>OK: The program exited with 0")
+    assert "&lt;script&gt;" in html and "<script>" not in html
+    # What a program made runs no code out here.
+    assert '<iframe sandbox srcdoc="&lt;b onclick=&quot;x()&quot;&gt;page' in html
+
+
 def test_leaving_a_stream_cancels_its_run(client):
     with client.stream_code("import time; time.sleep(20)") as run:
         for event in run:
@@ -171,7 +185,10 @@ def test_leaving_a_stream_cancels_its_run(client):
         if summary.outcome:
             break
         time.sleep(0.02)
-    assert Outcome.CANCELLED == sandglass._run.outcome_of(summary.outcome)
+    assert summary.outcome is Outcome.CANCELLED
+    assert summary.state is sandglass.RunState.FINISHED
+    assert (summary.language, summary.profile) == ("python", "default")
+    assert repr(summary) == f"<RunSummary {run_id} python CANCELLED>"
 
 
 def test_a_result_without_reading_the_events(client):

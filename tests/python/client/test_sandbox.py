@@ -1,5 +1,6 @@
 """Sandboxes: state, commands, life."""
 
+import io
 import signal
 import threading
 import time
@@ -31,10 +32,12 @@ def test_other_languages_share_the_files(box):
 
 def test_a_figure_is_an_image(box):
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
-    (figure,) = box.run_code(code, timeout=25).results
+    result = box.run_code(code, timeout=25)
+    (figure,) = result.results
     assert figure.png.startswith(b"\x89PNG")
     assert "image/png" in figure
     assert figure._repr_mimebundle_()["image/png"] == figure.png
+    assert '<img src="data:image/png;base64,' in result._repr_html_()
 
 
 def test_results_in_several_forms(box):
@@ -112,6 +115,56 @@ def test_leaving_a_stream_stops_its_command(box):
             if event.kind == "output":
                 break
     assert box.execute("pgrep -c sleep").output == "0\n"
+
+
+def test_input_in_pieces(box):
+    pieces = (b"%d\n" % i for i in range(1000))
+    assert box.execute("wc -l", stdin=pieces).stdout == "1000\n"
+    long = bytes(20 << 20)
+    assert box.execute("wc -c", stdin=long).stdout == f"{20 << 20}\n"
+    assert box.execute("wc -c", stdin=io.BytesIO(long)).stdout == f"{20 << 20}\n"
+    assert box.execute("head -c 2", stdin=io.BytesIO(long)).stdout == "\0\0"
+    slow = box.start("sleep 0.3; wc -c", open_stdin=True)
+    slow.write(long)
+    slow.write(b"!", close=True)
+    assert slow.wait().output == f"{(20 << 20) + 1}\n"
+    assert box.start("wc -c", stdin=iter([b"12", b"3"])).wait().output == "3\n"
+
+    def broken():
+        yield b"1"
+        raise KeyError("of the source")
+
+    with pytest.raises(KeyError, match="of the source"):
+        box.execute("cat", stdin=broken())
+    with pytest.raises(TypeError, match="stdin must be bytes, a str or a binary file"):
+        box.execute("cat", stdin=5)
+    with pytest.raises(sandglass.InvalidRequest, match="open_stdin"):
+        box.start("sleep 5").write(long)
+    assert box.execute("echo on").stdout == "on\n"
+
+
+def test_commands_are_listed_and_awaited(box):
+    assert box.commands() == []
+    box.start("exit 3", cwd="/tmp").wait()
+    sleeper = box.start("sleep 30")
+    first, second = box.commands()
+    assert (first.id, first.end, first.background) == (sleeper.id, None, True)
+    assert first.argv[-1] == "sleep 30"
+    assert (second.end.exit_code, second.directory) == (3, "/tmp")
+    assert second.end.outcome is Outcome.NONZERO_EXIT
+    with pytest.raises(sandglass.DeadlineExceeded, match="goes on after 0.1 s"):
+        sleeper.wait(timeout=0.1)
+    assert sleeper.end is None
+    sleeper.stop()
+    assert sleeper.wait(timeout=20).signal == "SIGTERM"
+
+
+def test_a_terminal_changes_its_size(box):
+    shell = box.start("stty size; read line; stty size", terminal=(24, 80))
+    assert shell.read(10) == "24 80\r\n"
+    shell.resize(50, 132)
+    shell.write("\n")
+    assert shell.wait(timeout=20).output.endswith("50 132\r\n")
 
 
 def test_commands_in_the_background(box):

@@ -16,18 +16,40 @@ from sandglass._errors import (
     DeadlineExceeded,
     FileError,
     InvalidRequest,
+    MessageTooLarge,
     NotFound,
     PermissionDenied,
     RunFailed,
     SandglassError,
     SessionGone,
 )
-from sandglass._run import Outcome, RichResult, RunError, RunEvent, RunResult
-from sandglass._session import SandboxInfo
+from sandglass._run import (
+    FetchedFile,
+    Outcome,
+    RichResult,
+    RunError,
+    RunEvent,
+    RunOptions,
+    RunResult,
+)
+from sandglass._session import (
+    RunState,
+    RunSummary,
+    SandboxInfo,
+    SandboxOptions,
+)
 from sandglass.client import Client, Sandbox
 
 if TYPE_CHECKING:
-    from sandglass._exec import CommandEvent, CommandFailed, CommandResult
+    from sandglass._exec import (
+        BackgroundOptions,
+        CommandEnd,
+        CommandEvent,
+        CommandFailed,
+        CommandInfo,
+        CommandOptions,
+        CommandResult,
+    )
     from sandglass._files import (
         Downloaded,
         FileChange,
@@ -41,8 +63,12 @@ if TYPE_CHECKING:
 _LATE = {
     "AsyncClient": "aio",
     "AsyncSandbox": "aio",
+    "BackgroundOptions": "_exec",
+    "CommandEnd": "_exec",
     "CommandEvent": "_exec",
     "CommandFailed": "_exec",
+    "CommandInfo": "_exec",
+    "CommandOptions": "_exec",
     "CommandResult": "_exec",
     "Downloaded": "_files",
     "FileChange": "_files",
@@ -56,22 +82,28 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncClient",
     "AsyncSandbox",
+    "BackgroundOptions",
     "Busy",
     "Cancelled",
     "Client",
+    "CommandEnd",
     "CommandEvent",
     "CommandFailed",
+    "CommandInfo",
+    "CommandOptions",
     "CommandResult",
     "Conflict",
     "DaemonUnavailable",
     "DeadlineExceeded",
     "Downloaded",
+    "FetchedFile",
     "FileChange",
     "FileError",
     "FileInfo",
     "GrepMatch",
     "InvalidRequest",
     "Limits",
+    "MessageTooLarge",
     "NotFound",
     "Outcome",
     "PermissionDenied",
@@ -79,9 +111,13 @@ __all__ = [
     "RunError",
     "RunEvent",
     "RunFailed",
+    "RunOptions",
     "RunResult",
+    "RunState",
+    "RunSummary",
     "Sandbox",
     "SandboxInfo",
+    "SandboxOptions",
     "SandglassError",
     "SessionGone",
     "Uploaded",

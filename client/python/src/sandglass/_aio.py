@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 import grpc
@@ -20,9 +21,12 @@ class AioConnection:
     """The daemon's address, and a channel to it for each event loop that calls: a
     channel of grpc.aio belongs to the loop in which it was made."""
 
-    def __init__(self, address: str | None, retry_for: float) -> None:
+    def __init__(
+        self, address: str | None, retry_for: float, retry_busy_for: float = 0.0
+    ) -> None:
         self.address = _address.resolve(address)
         self.retry_for = retry_for
+        self.retry_busy_for = retry_busy_for
         self._channels: weakref.WeakKeyDictionary[
             asyncio.AbstractEventLoop, tuple[int, grpc.aio.Channel, Stubs]
         ] = weakref.WeakKeyDictionary()
@@ -47,8 +51,11 @@ class AioConnection:
         if known is not None and known[0] == os.getpid():
             await known[1].close(None)
 
+    def retries(self, deadline: float | None) -> Retries:
+        return Retries(self.retry_for, self.retry_busy_for, deadline)
+
     async def call(self, op: Op[T], deadline: float | None = None) -> T:
-        retries = Retries(self.retry_for, deadline)
+        retries = self.retries(deadline)
         while True:
             try:
                 call = op.begin(self.stubs(), retries.left())
@@ -82,6 +89,22 @@ class AioConnection:
         if pause is None:
             raise error from None
         await asyncio.sleep(pause)
+
+
+class Late(Awaitable[T]):
+    """What a property is that has to be awaited: `await stream.result`. May also be
+    called, as what once was a method."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._make = make
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._make().__await__()
+
+    def __call__(self) -> Coroutine[Any, Any, T]:
+        return self._make()
 
 
 def cancel_quietly(call: Any) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 
-from sandglass._aio import AioConnection, cancel_quietly
-from sandglass._op import Retries
+from sandglass._aio import AioConnection, Late, cancel_quietly
 from sandglass._run import RunEvent, RunEvents, RunResult, may_repeat
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class AsyncRunStream(AsyncIterator[RunEvent]):
         from sandglass.v1 import run_pb2
 
         request = run_pb2.StreamRunCodeRequest(run=self._request)
-        retries = Retries(self._connection.retry_for, self._deadline)
+        retries = self._connection.retries(self._deadline)
         begun = False
         while self._seen.result is None:
             try:
@@ -62,8 +61,12 @@ class AsyncRunStream(AsyncIterator[RunEvent]):
         """Empty until it has started."""
         return self._seen.run_id
 
-    async def result(self) -> RunResult:
-        """How it ended; reads on to its end first."""
+    @property
+    def result(self) -> Late[RunResult]:
+        """How it ended, awaited; reads on to its end first."""
+        return Late(self._read_result)
+
+    async def _read_result(self) -> RunResult:
         async for _ in self:
             pass
         if self._seen.result is None:

@@ -65,6 +65,12 @@ class InvalidRequest(SandglassError, ValueError):
     """The request is wrong; `violations` says what of it."""
 
 
+class MessageTooLarge(InvalidRequest):
+    """The request, or its answer, is longer than a message may be (16 MiB unless
+    the daemon is configured otherwise). It has to go in parts: `files.write`,
+    `files.read` and a command's `stdin` take content of any length in pieces."""
+
+
 class NotFound(SandglassError, LookupError):
     """What the request names isn't there: a session, run, command, approval."""
 
@@ -89,7 +95,8 @@ class PermissionDenied(SandglassError, PermissionError):
 
 
 class Busy(SandglassError):
-    """No room just now; `retry_after` says when to ask again."""
+    """No room just now; `retry_after` says when to ask again, and is None where only
+    the caller can make room. Clients with `retry_busy_for` ask again themselves."""
 
 
 class Conflict(SandglassError):
@@ -127,6 +134,11 @@ _BY_CODE: dict[str, type[SandglassError]] = {
     "CANCELLED": Cancelled,
     "UNAVAILABLE": DaemonUnavailable,
 }
+# What "RESOURCE_EXHAUSTED" means where it isn't that there is no room just now.
+_BY_REASON: dict[str, type[SandglassError]] = {
+    "MESSAGE_TOO_LARGE": MessageTooLarge,
+    "LIBRARIES_TOO_LARGE": Conflict,
+}
 _DETAILS_KEY = "grpc-status-details-bin"
 
 
@@ -159,7 +171,11 @@ def from_rpc(error: Any, address: str) -> SandglassError:
         message = _address.explain(address, message)
     if code == "UNIMPLEMENTED":
         message = f"{message}\n  is {address} a sandglassd of this version?"
-    kind = _BY_CODE.get(code, SandglassError)
+    if code == "RESOURCE_EXHAUSTED" and not reason and "larger than max" in message:
+        # gRPC itself refused it, here or there.
+        reason = "MESSAGE_TOO_LARGE"
+        message = f"a message of this call is too long: {message}"
+    kind = _BY_REASON.get(reason) or _BY_CODE.get(code, SandglassError)
     if reason.startswith("SESSION_") and code == "NOT_FOUND":
         kind = SessionGone
     elif reason.startswith("FILE_"):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import collections
+import datetime
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 from sandglass import _convert, _errors
 from sandglass._convert import Limits, Seconds
@@ -13,11 +14,14 @@ from sandglass._op import Op
 from sandglass._run import Fate, StreamText
 
 if TYPE_CHECKING:
+    from sandglass._files import Source
     from sandglass.v1 import exec_pb2
 
 _PAST_ALL = 1 << 62
 # In place of a stream's name: here the middle was left out.
 _CUT = "cut"
+# More input than this isn't sent in one message.
+_MOST_STDIN = 8 << 20
 
 
 class CommandOptions(TypedDict, total=False):
@@ -26,14 +30,16 @@ class CommandOptions(TypedDict, total=False):
     `cwd` is absolute or relative to /workspace. `timeout` (seconds) is the
     command's wall time limit, which may only tighten the sandbox's. `limits` may
     also have cpu_time, output_total_bytes, open_files and file_size_bytes. `stdin`
-    is what it reads; without, it is at its end. `merged` sends standard error
+    is what it reads: bytes, text, a binary file or pieces of bytes (of asyncio's
+    also those of an `async for`), which are sent as the command reads them; without,
+    it is at its end. `merged` sends standard error
     where standard output goes, so that all output is in the order in which it was
     written.
     """
 
     cwd: str
     env: Mapping[str, str]
-    stdin: bytes | str
+    stdin: Source | AsyncIterable[bytes]
     timeout: Seconds
     limits: Limits
     merged: bool
@@ -65,7 +71,9 @@ def spec(
         message.directory = _convert.text("cwd", cwd)
     if (env := options.get("env")) is not None:
         message.env.update(_convert.text_map("env", env))
-    if (stdin := options.get("stdin")) is not None:
+    if in_pieces(stdin := options.get("stdin")):
+        message.open_stdin = True
+    elif stdin is not None:
         message.stdin = _convert.content("stdin", stdin)
     if (limits := options.get("limits")) is not None:
         _convert.set_limits(message.limits, limits)
@@ -73,6 +81,23 @@ def spec(
         _convert.set_duration(message.limits.wall_time, "timeout", timeout)
     message.merged_output = bool(options.get("merged", False))
     return message
+
+
+def in_pieces(stdin: object) -> bool:
+    """Whether it has to be sent while the command runs."""
+    if stdin is None:
+        return False
+    if isinstance(stdin, str | bytes | bytearray | memoryview):
+        return len(_convert.content("stdin", stdin)) > _MOST_STDIN
+    if not hasattr(stdin, "read") and not isinstance(stdin, Iterable | AsyncIterable):
+        raise _convert.wrong_type("stdin", "bytes, a str or a binary file", stdin)
+    return True
+
+
+def stdin_of(options: Mapping[str, Any]) -> Any:
+    """What has to be sent while the command runs; None: nothing."""
+    stdin = options.get("stdin")
+    return stdin if in_pieces(stdin) else None
 
 
 class CommandEnd(Fate):
@@ -146,6 +171,9 @@ class CommandResult(CommandEnd):
 
         return _report.of_command(self)
 
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(str(self))
+
 
 class CommandFailed(_errors.SandglassError):
     """From `CommandResult.check`. `result` has it all."""
@@ -153,6 +181,19 @@ class CommandFailed(_errors.SandglassError):
     def __init__(self, message: str, *, result: CommandResult | None = None) -> None:
         super().__init__(message, code="OK")
         self.result = result
+
+
+class CommandInfo(NamedTuple):
+    """A command of a sandbox. `end` says how it ended, and is None while it goes on.
+    `raw` is the daemon's `exec_pb2.ExecInfo`, which has limits, pid and more."""
+
+    id: str
+    argv: list[str]
+    directory: str
+    background: bool
+    started: datetime.datetime
+    end: CommandEnd | None
+    raw: exec_pb2.ExecInfo
 
 
 class CommandEvent:
@@ -274,6 +315,24 @@ def attach_message(
     return exec_pb2.ExecuteRequest(attach=attach)
 
 
+def stdin_message(data: bytes) -> exec_pb2.ExecuteRequest:
+    from sandglass.v1 import exec_pb2
+
+    return exec_pb2.ExecuteRequest(stdin=data)
+
+
+def close_message() -> exec_pb2.ExecuteRequest:
+    from sandglass.v1 import exec_pb2
+
+    return exec_pb2.ExecuteRequest(close_stdin=exec_pb2.ExecCloseStdin())
+
+
+def detach_message() -> exec_pb2.ExecuteRequest:
+    from sandglass.v1 import exec_pb2
+
+    return exec_pb2.ExecuteRequest(detach=exec_pb2.ExecDetach())
+
+
 def background_spec(
     session_id: str, command: str | Sequence[str], **options: Unpack[BackgroundOptions]
 ) -> exec_pb2.ExecSpec:
@@ -282,7 +341,7 @@ def background_spec(
     terminal = options.pop("terminal", None)
     message = spec(session_id, command, **options)  # type: ignore[misc]
     message.background = True
-    message.open_stdin = bool(open_stdin)
+    message.open_stdin |= bool(open_stdin)
     if terminal is not None:
         message.terminal.rows, message.terminal.columns = terminal
     return message
@@ -326,6 +385,50 @@ def poll(
         lambda answer: answer.snapshot,
         repeatable=not stdin,
     )
+
+
+def attach_to_write(session_id: str, exec_id: str) -> exec_pb2.ExecuteRequest:
+    """Without its output."""
+    return attach_message(session_id, exec_id, _PAST_ALL)
+
+
+def resize(
+    session_id: str, exec_id: str, rows: int, columns: int
+) -> Op[exec_pb2.ExecSnapshot]:
+    from sandglass.v1 import exec_pb2
+
+    request = exec_pb2.PollExecRequest(
+        session_id=session_id, exec_id=exec_id, from_sequence=_PAST_ALL
+    )
+    request.resize.rows, request.resize.columns = rows, columns
+    return Op("exec", "PollExec", request, lambda answer: answer.snapshot)
+
+
+def commands(session_id: str) -> Op[list[CommandInfo]]:
+    from sandglass.v1 import exec_pb2
+
+    request = exec_pb2.ListExecsRequest(session_id=session_id)
+    return Op(
+        "exec", "ListExecs", request, lambda answer: list(map(info_of, answer.execs))
+    )
+
+
+def info_of(message: exec_pb2.ExecInfo) -> CommandInfo:
+    return CommandInfo(
+        id=message.exec_id,
+        argv=list(message.argv),
+        directory=message.directory,
+        background=message.background,
+        started=_convert.to_datetime(message.start_time),
+        end=CommandEnd(message.end) if message.HasField("end") else None,
+        raw=message,
+    )
+
+
+def goes_on(error: _errors.DeadlineExceeded, seconds: float) -> None:
+    """Says what it means that the wait for a command's end was too short."""
+    error.message = f"the command goes on after {seconds:g} s"
+    error.args = (error.message,)
 
 
 def write(

@@ -154,7 +154,7 @@ def write(
 
     def messages() -> Iterator[files_pb2.WriteFileRequest]:
         yield files_pb2.WriteFileRequest(start=start)
-        for piece in _pieces(source):
+        for piece in pieces(source):
             yield files_pb2.WriteFileRequest(data=piece)
         yield files_pb2.WriteFileRequest(data=b"", finish=True)
 
@@ -171,7 +171,7 @@ def write(
     )
 
 
-def _pieces(source: Source) -> Iterator[bytes]:
+def pieces(source: Source) -> Iterator[bytes]:
     if isinstance(source, str | bytes | bytearray | memoryview):
         data = _convert.content("content", source)
         for at in range(0, len(data), _CHUNK_BYTES):
@@ -181,7 +181,7 @@ def _pieces(source: Source) -> Iterator[bytes]:
             yield _convert.content("what the file reads", piece)
     else:
         for piece in source:
-            yield from _pieces(_convert.content("a piece of content", piece))
+            yield from pieces(_convert.content("a piece of content", piece))
 
 
 def stat_request(
@@ -452,7 +452,7 @@ def restore(
 
     def messages() -> Iterator[files_pb2.RestoreFilesRequest]:
         yield files_pb2.RestoreFilesRequest(start=start)
-        for piece in _pieces(archive):
+        for piece in pieces(archive):
             yield files_pb2.RestoreFilesRequest(data=piece)
 
     return Op(

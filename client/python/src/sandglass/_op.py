@@ -100,16 +100,20 @@ class Stubs:
 
 class Retries:
     """When a call that failed is made again: while the daemon can't be reached
-    or says that it hasn't begun, for `seconds` after it failed first."""
+    or says that it hasn't begun, for `seconds` after it failed first; and while it
+    has no room, for `busy_seconds`."""
 
-    def __init__(self, seconds: float, deadline: float | None) -> None:
+    def __init__(
+        self, seconds: float, busy_seconds: float, deadline: float | None
+    ) -> None:
         self._seconds = seconds
+        self._busy_seconds = busy_seconds
         self._deadline = None if deadline is None else time.monotonic() + deadline
         self.note_progress()
 
     def note_progress(self) -> None:
         """A stream goes on: what breaks it later is another failure."""
-        self._until: float | None = None
+        self._since: float | None = None
         self._pause = 0.05
 
     def left(self) -> float | None:
@@ -120,18 +124,26 @@ class Retries:
 
     def pause(self, error: _errors.SandglassError, repeatable: bool) -> float | None:
         """Seconds to wait before the next try; None: no more."""
-        if error.code != "UNAVAILABLE":
-            return None
-        # gRPC's words for a connection that never came about.
-        unsent = not error.reason and "failed to connect" in error.grpc_message
-        if not (repeatable or unsent or error.reason in _NOT_BEGUN):
-            return None
+        seconds = self._seconds
         pause = error.retry_after or self._pause * random.uniform(0.8, 1.2)
+        if isinstance(error, _errors.Busy) and error.retry_after is not None:
+            # Nothing was begun. Not all who were refused shall come at once.
+            seconds = self._busy_seconds
+            pause *= random.uniform(1, 1.2)
+        elif error.code != "UNAVAILABLE":
+            return None
+        else:
+            # gRPC's words for a connection that never came about.
+            unsent = not error.reason and "failed to connect" in error.grpc_message
+            if not (repeatable or unsent or error.reason in _NOT_BEGUN):
+                return None
         self._pause = min(self._pause * 2, 1.0)
         now = time.monotonic()
-        if self._until is None:
-            self._until = now + self._seconds
+        if self._since is None:
+            self._since = now
         end = now + pause
-        if end > self._until or (self._deadline is not None and end > self._deadline):
+        if end > self._since + seconds:
+            return None
+        if self._deadline is not None and end > self._deadline:
             return None
         return pause

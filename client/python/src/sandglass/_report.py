@@ -31,6 +31,28 @@ def of_run(
     return _bounded(head, parts, notes, max_chars)
 
 
+def html_of_run(result: RunResult) -> str:
+    """The same for a notebook, with its figures. A page that a program made is shown
+    in a frame that runs no scripts: the notebook is outside of the sandbox."""
+    import base64
+    import html
+
+    shown = [f"<pre>{html.escape(of_run(result))}</pre>"]
+    for rich in result.results:
+        page = rich.html
+        for kind in ("image/png", "image/jpeg", "image/gif", "image/svg+xml"):
+            if page is None and kind in rich:
+                data = base64.b64encode(rich[kind]).decode()
+                shown.append(f'<div><img src="data:{kind};base64,{data}"></div>')
+                break
+        if page is not None:
+            shown.append(
+                f'<iframe sandbox srcdoc="{html.escape(page)}" style="border: 0; '
+                'width: 100%; height: 20em; resize: vertical"></iframe>'
+            )
+    return "\n".join(shown)
+
+
 def of_command(result: CommandResult) -> str:
     parts = [result.verdict]
     if result.output:

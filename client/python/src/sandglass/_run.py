@@ -371,6 +371,14 @@ class RunResult(Fate):
     def __repr__(self) -> str:
         return f"<RunResult {self.verdict}>"
 
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        from sandglass import _report
+
+        return _report.html_of_run(self)
+
     def __str__(self) -> str:
         from sandglass import _report
 

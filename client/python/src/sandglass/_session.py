@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import enum
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 from sandglass import _convert
 from sandglass._convert import Limits, Seconds
 from sandglass._op import Op, Steps
+from sandglass._run import Outcome, outcome_of
 
 if TYPE_CHECKING:
     from sandglass.v1 import policy_pb2, run_pb2, server_info_pb2, session_pb2
@@ -67,6 +69,52 @@ def info_of(message: session_pb2.Session) -> SandboxInfo:
 
 def _info(answer: Any) -> SandboxInfo:
     return info_of(answer.session)
+
+
+class RunState(enum.IntEnum):
+    """Where a run stands."""
+
+    QUEUED = 1
+    RUNNING = 2
+    FINISHED = 3
+
+
+class RunSummary:
+    """A run that waits, goes on, or ended a short while ago. What isn't named here is
+    as in `raw`, the daemon's `run_pb2.RunSummary`: profile, caller, elapsed…"""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: run_pb2.RunSummary) -> None:
+        self.raw = raw
+
+    @property
+    def run_id(self) -> str:
+        return self.raw.run_id
+
+    @property
+    def language(self) -> str:
+        return self.raw.language
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self.raw.labels)
+
+    @property
+    def state(self) -> RunState:
+        return RunState(self.raw.state)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """None until it has ended."""
+        return outcome_of(self.raw.outcome) if self.raw.outcome else None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "raw"), name)
+
+    def __repr__(self) -> str:
+        what = self.outcome or self.state.name
+        return f"<RunSummary {self.run_id} {self.language} {what}>"
 
 
 def create_request(
@@ -205,15 +253,15 @@ def cancel(run_id: str) -> Op[None]:
     return Op("sandbox", "CancelRun", request, lambda _: None)
 
 
-def runs(labels: Mapping[str, str]) -> Steps[list[run_pb2.RunSummary]]:
+def runs(labels: Mapping[str, str]) -> Steps[list[RunSummary]]:
     from sandglass.v1 import run_pb2
 
     request = run_pb2.ListRunsRequest(page_size=1000)
     request.labels.update(_convert.text_map("labels", labels))
-    found: list[run_pb2.RunSummary] = []
+    found: list[RunSummary] = []
     while True:
         page = yield Op("sandbox", "ListRuns", request, lambda answer: answer)
-        found += page.runs
+        found += map(RunSummary, page.runs)
         if not page.next_page_token:
             return found
         request.page_token = page.next_page_token

@@ -19,9 +19,12 @@ class Connection:
     """The daemon's address and a channel to it, opened with the first call.
     Thread-safe. A child process that was forked gets a channel of its own."""
 
-    def __init__(self, address: str | None, retry_for: float) -> None:
+    def __init__(
+        self, address: str | None, retry_for: float, retry_busy_for: float = 0.0
+    ) -> None:
         self.address = _address.resolve(address)
         self.retry_for = retry_for
+        self.retry_busy_for = retry_busy_for
         self._lock = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._stubs: Stubs | None = None
@@ -49,8 +52,11 @@ class Connection:
                 self._channel.close()
             self._channel = self._stubs = None
 
+    def retries(self, deadline: float | None) -> Retries:
+        return Retries(self.retry_for, self.retry_busy_for, deadline)
+
     def call(self, op: Op[T], deadline: float | None = None) -> T:
-        retries = Retries(self.retry_for, deadline)
+        retries = self.retries(deadline)
         while True:
             try:
                 answer = op.begin(self.stubs(), retries.left())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 
-from sandglass._op import Retries
 from sandglass._run import RunEvent, RunEvents, RunResult, may_repeat
 from sandglass._sync import Connection, cancel_quietly
 
@@ -38,7 +37,7 @@ class RunStream(Iterator[RunEvent]):
         from sandglass.v1 import run_pb2
 
         request = run_pb2.StreamRunCodeRequest(run=self._request)
-        retries = Retries(self._connection.retry_for, self._deadline)
+        retries = self._connection.retries(self._deadline)
         begun = False
         while self._seen.result is None:
             try:

@@ -13,21 +13,32 @@ from sandglass._aio_exec import AsyncCommand, AsyncCommandStream, collect
 from sandglass._aio_files import AsyncFiles
 from sandglass._aio_run import AsyncRunStream
 from sandglass._convert import Seconds
-from sandglass._exec import BackgroundOptions, CommandOptions, CommandResult
+from sandglass._exec import (
+    BackgroundOptions,
+    CommandInfo,
+    CommandOptions,
+    CommandResult,
+)
 from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
-from sandglass._session import SandboxInfo, SandboxOptions
+from sandglass._session import RunSummary, SandboxInfo, SandboxOptions
 
 if TYPE_CHECKING:
-    from sandglass.v1 import policy_pb2, run_pb2, server_info_pb2
+    from sandglass.v1 import policy_pb2, server_info_pb2
 
 
 class AsyncClient:
     """As `Client`, awaited. It may be made outside of an event loop, and used in
     several, one after another."""
 
-    def __init__(self, address: str | None = None, *, retry_for: float = 5.0) -> None:
-        self._connection = AioConnection(address, retry_for)
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        retry_for: float = 5.0,
+        retry_busy_for: float = 0.0,
+    ) -> None:
+        self._connection = AioConnection(address, retry_for, retry_busy_for)
 
     @property
     def address(self) -> str:
@@ -70,7 +81,7 @@ class AsyncClient:
         ...     async with client.stream_code("print(1)") as run:
         ...         async for event in run:
         ...             print(event.kind, event.text)
-        ...         print((await run.result()).verdict)
+        ...         print((await run.result).verdict)
         """
         deadline = options.pop("deadline", None)
         request = _run.request(code, language, **options)
@@ -90,7 +101,7 @@ class AsyncClient:
         """What the daemon is and can do: languages, profiles, isolation, room."""
         return await self._connection.call(_session.server_info())
 
-    async def runs(self, **labels: str) -> list[run_pb2.RunSummary]:
+    async def runs(self, **labels: str) -> list[RunSummary]:
         """Runs that wait, go on, or ended a short while ago, newest first."""
         return await self._connection.drive(_session.runs(labels))
 
@@ -264,7 +275,8 @@ class AsyncSandbox:
     ) -> AsyncCommandStream:
         """The same, with its output as it comes."""
         spec = _exec.spec(self.id, command, **options)
-        return AsyncCommandStream(self._connection, spec)
+        stdin = _exec.stdin_of(options)
+        return AsyncCommandStream(self._connection, spec, stdin=stdin)
 
     async def start(
         self, command: str | Sequence[str], **options: Unpack[BackgroundOptions]
@@ -272,7 +284,15 @@ class AsyncSandbox:
         """Starts a command in the background."""
         spec = _exec.background_spec(self.id, command, **options)
         await self._connection.call(_exec.begin(spec))
-        return AsyncCommand(self._connection, self.id, spec.exec_id)
+        started = AsyncCommand(self._connection, self.id, spec.exec_id)
+        if (stdin := _exec.stdin_of(options)) is not None:
+            await started.write(stdin, close=not options.get("open_stdin"))
+        return started
+
+    async def commands(self) -> list[CommandInfo]:
+        """Its commands, newest first: those that go on, and those that ended a short
+        while ago."""
+        return await self._connection.call(_exec.commands(self.id))
 
     def command(self, command_id: str) -> AsyncCommand:
         """One that was started before."""

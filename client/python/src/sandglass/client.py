@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, Self, Unpack
 from sandglass import _errors, _run, _session
 from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
-from sandglass._session import SandboxInfo, SandboxOptions
+from sandglass._session import RunSummary, SandboxInfo, SandboxOptions
 from sandglass._sync import Connection
 from sandglass._sync_run import RunStream
 
 if TYPE_CHECKING:
     from sandglass._convert import Seconds
-    from sandglass._exec import BackgroundOptions, CommandOptions, CommandResult
+    from sandglass._exec import (
+        BackgroundOptions,
+        CommandInfo,
+        CommandOptions,
+        CommandResult,
+    )
     from sandglass._sync_exec import Command, CommandStream
     from sandglass._sync_files import Files
-    from sandglass.v1 import policy_pb2, run_pb2, server_info_pb2
+    from sandglass.v1 import policy_pb2, server_info_pb2
 
 
 class Client:
@@ -33,10 +38,18 @@ class Client:
     the daemon's usual socket. Calls that can't reach the daemon are made again for
     `retry_for` seconds, where that does no harm: a program by itself carries an id,
     so that a second try joins the first; what runs in a sandbox isn't repeated.
+    While the daemon says that it has no room (`Busy` with its `retry_after`), calls
+    are made again for `retry_busy_for` seconds.
     """
 
-    def __init__(self, address: str | None = None, *, retry_for: float = 5.0) -> None:
-        self._connection = Connection(address, retry_for)
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        retry_for: float = 5.0,
+        retry_busy_for: float = 0.0,
+    ) -> None:
+        self._connection = Connection(address, retry_for, retry_busy_for)
 
     @property
     def address(self) -> str:
@@ -98,7 +111,7 @@ class Client:
         """What the daemon is and can do: languages, profiles, isolation, room."""
         return self._connection.call(_session.server_info())
 
-    def runs(self, **labels: str) -> list[run_pb2.RunSummary]:
+    def runs(self, **labels: str) -> list[RunSummary]:
         """Runs that wait, go on, or ended a short while ago, newest first."""
         return self._connection.drive(_session.runs(labels))
 
@@ -263,7 +276,8 @@ class Sandbox:
         from sandglass._sync_exec import CommandStream
 
         spec = _exec.spec(self.id, command, **options)
-        return CommandStream(self._connection, spec)
+        stdin = _exec.stdin_of(options)
+        return CommandStream(self._connection, spec, stdin=stdin)
 
     def start(
         self, command: str | Sequence[str], **options: Unpack[BackgroundOptions]
@@ -274,7 +288,17 @@ class Sandbox:
 
         spec = _exec.background_spec(self.id, command, **options)
         self._connection.call(_exec.begin(spec))
-        return Command(self._connection, self.id, spec.exec_id)
+        started = Command(self._connection, self.id, spec.exec_id)
+        if (stdin := _exec.stdin_of(options)) is not None:
+            started.write(stdin, close=not options.get("open_stdin"))
+        return started
+
+    def commands(self) -> list[CommandInfo]:
+        """Its commands, newest first: those that go on, and those that ended a short
+        while ago."""
+        from sandglass import _exec
+
+        return self._connection.call(_exec.commands(self.id))
 
     def command(self, command_id: str) -> Command:
         """One that was started before."""
