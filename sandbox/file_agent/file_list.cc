@@ -1,5 +1,6 @@
 // Lists directories and removes trees.
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,12 +18,16 @@ namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kMaxNames = 1'000'000;
+// Landlock checks each operation on a name by a walk up all directories above
+// it, so a tree of n levels would cost n² steps. What lies deeper than this in
+// a tree that is removed is first moved up.
+constexpr size_t kMaxDepth = 64;
 
 class Remover : public TreeVisitor {
  public:
-  // Without a task it removes everything that its user may, and can't be
-  // cancelled.
-  explicit Remover(FileTask* task) : task_(task) {}
+  // Removes what is below `top`. Without a task it removes everything that its
+  // user may, and can't be cancelled.
+  Remover(FileTask* task, const os::Fd& top) : task_(task), top_(top) {}
 
   Next Enter(const TreeEntry& entry) override {
     if (task_ != nullptr && task_->Cancelled()) {
@@ -34,7 +39,8 @@ class Remover : public TreeVisitor {
       if (task_ == nullptr && (entry.info.st_mode & 0700) != 0700) {
         (void)!::fchmodat(entry.directory, entry.name.c_str(), 0700, 0);
       }
-      return Next::kGoOn;
+      return entry.depth >= kMaxDepth && MoveUp(entry) ? Next::kSkip
+                                                       : Next::kGoOn;
     }
     Remove(entry, 0);
     return Next::kSkip;
@@ -45,6 +51,8 @@ class Remover : public TreeVisitor {
   }
 
   uint64_t count() const { return count_; }
+  // How many directories are now directly below `top` and have to be removed.
+  uint64_t moved_up() const { return moved_up_; }
   // The first failure. The walk goes on after it, as rm does.
   FileResult result() const { return result_; }
   void Fail(FileResult result) {
@@ -52,6 +60,17 @@ class Remover : public TreeVisitor {
   }
 
  private:
+  bool MoveUp(const TreeEntry& entry) {
+    const std::string name = TemporaryName();
+    if (name.empty() ||
+        ::renameat2(entry.directory, entry.name.c_str(), top_.get(),
+                    name.c_str(), RENAME_NOREPLACE) != 0) {
+      return false;
+    }
+    ++moved_up_;
+    return true;
+  }
+
   void Remove(const TreeEntry& entry, int flags) {
     if (::unlinkat(entry.directory, entry.name.c_str(), flags) == 0) {
       ++count_;
@@ -61,7 +80,9 @@ class Remover : public TreeVisitor {
   }
 
   FileTask* const task_;
+  const os::Fd& top_;
   uint64_t count_ = 0;
+  uint64_t moved_up_ = 0;
   FileResult result_;
 };
 
@@ -70,14 +91,17 @@ FileResult RemoveDirectory(FileTask* task, int at, const std::string& name,
   const os::Fd directory(::openat(
       at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory.valid()) return ResultOfErrno(errno);
-  Remover remover(task);
+  Remover remover(task, directory);
   WalkEnd end;
-  // A directory with more names than one walk visits is walked through again.
-  uint64_t before;
+  // A directory with more names than one walk visits is walked through again,
+  // as is one whose depths were moved up.
+  uint64_t before, moved_before;
   do {
     before = remover.count();
+    moved_before = remover.moved_up();
     end = WalkTree(directory, kMaxNames, remover);
-  } while (end == WalkEnd::kBound && remover.count() > before);
+  } while ((end == WalkEnd::kBound && remover.count() > before) ||
+           (end == WalkEnd::kWhole && remover.moved_up() > moved_before));
   count = remover.count();
   // A failure further down says more than the fact that the directory isn't
   // empty.
