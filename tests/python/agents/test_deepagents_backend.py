@@ -288,10 +288,10 @@ def test_edits_that_are_refused(backend):
 
 def test_an_edit_may_replace_a_long_history(backend):
     history = "".join(f"turn {i}\n" for i in range(100_000))
-    assert backend.write("/history.md", history).error is None
+    assert backend.write("/conversation_history/7.md", history).error is None
     longer = history + "one more\n"
-    assert backend.edit("/history.md", history, longer).error is None
-    (read,) = backend.download_files(["/history.md"])
+    assert backend.edit("/conversation_history/7.md", history, longer).error is None
+    (read,) = backend.download_files(["/conversation_history/7.md"])
     assert read.content == longer.encode()
 
 
