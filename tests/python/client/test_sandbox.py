@@ -130,12 +130,16 @@ def test_input_in_pieces(box):
     assert slow.wait().output == f"{(20 << 20) + 1}\n"
     assert box.start("wc -c", stdin=iter([b"12", b"3"])).wait().output == "3\n"
 
-    def broken():
-        yield b"1"
+    def broken(pieces):
+        yield from [b"1"] * pieces
         raise KeyError("of the source")
 
+    for count in (0, 1, 0, 2):
+        with pytest.raises(KeyError, match="of the source"):
+            box.execute("cat", stdin=broken(count))
     with pytest.raises(KeyError, match="of the source"):
-        box.execute("cat", stdin=broken())
+        slow = box.start("cat", open_stdin=True)
+        slow.write(broken(0))
     with pytest.raises(TypeError, match="stdin must be bytes, a str or a binary file"):
         box.execute("cat", stdin=5)
     with pytest.raises(sandglass.InvalidRequest, match="open_stdin"):

@@ -47,6 +47,12 @@ class Input:
             self._error = error
             cancel()
 
+    def check(self, cancel: Callable[[], None]) -> None:
+        """To be called once `cancel` can do something: gRPC reads the source in a
+        thread of its own, which may have failed before."""
+        if self._error is not None:
+            cancel()
+
     def raise_error(self) -> None:
         """What went wrong while the source was read."""
         if self._error is not None:
@@ -100,6 +106,8 @@ class CommandStream(Iterator[CommandEvent]):
                     self._call = stubs.exec.Execute(
                         self._requests(seen), timeout=retries.left()
                     )
+                    if self._stdin is not None:
+                        self._stdin.check(self._cancel)
                     for message in self._call:
                         retries.note_progress()
                         event = seen.take(message)
@@ -203,6 +211,7 @@ class Command:
 
         try:
             call = self._connection.stubs().exec.Execute(requests())
+            source.check(call.cancel)
             for _ in call:
                 pass
         except grpc.RpcError as broken:
