@@ -207,6 +207,20 @@ void AddSurroundingsHints(const HintFacts& facts, absl::string_view text,
                      "\" is not installed in the sandbox and can't be "
                      "installed by the program."));
   }
+  if (HasAny(text, {"out of pty devices", "create pseudo-terminal",
+                    "out of pty", "openpty", "posix_openpt", "/dev/ptmx",
+                    "create window failed: fork failed"})) {
+    Add(hints, "no-terminal",
+        "Programs can't open terminals of their own (pty, as script, pexpect "
+        "and tmux do); use pipes, or start the command itself on a terminal, "
+        "as a session's commands can be.");
+  }
+  if (HasAny(text, {"inotify", "function not implemented, watch"})) {
+    Add(hints, "no-file-watch",
+        "Files can't be watched in the sandbox (inotify, fs.watch); look at "
+        "them from time to time, as fs.watchFile and a watcher's polling mode "
+        "do.");
+  }
   if (absl::StrContains(text, "EOFError: EOF when reading a line")) {
     if (facts.stdin_given) {
       Add(hints, "stdin-ended",

@@ -40,7 +40,8 @@ inline constexpr size_t kHintScanBytes = 4096;
 //
 // Ids: memory, timeout, cpu-time, pids, output-limit, output-truncated,
 // files-left-out, disk-full, file-size, open-files, network-off,
-// read-only-root, missing-module, missing-command, stdin-empty, stdin-ended.
+// read-only-root, missing-module, missing-command, no-terminal, no-file-watch,
+// stdin-empty, stdin-ended.
 std::vector<Hint> MakeHints(const HintFacts& facts);
 
 }  // namespace sandglass::policy

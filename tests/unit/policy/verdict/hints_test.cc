@@ -115,6 +115,19 @@ TEST(MakeHints, RecognisesWhatProgramsPrint) {
               ElementsAre("disk-full"));
   EXPECT_THAT(IdsOf("OSError: [Errno 24] Too many open files: 'x'"),
               ElementsAre("open-files"));
+  for (const char* text :
+       {"OSError: out of pty devices",
+        "script: failed to create pseudo-terminal: No such file or directory",
+        "create window failed: fork failed: No such file or directory",
+        "    import os; os.openpty()\nFileNotFoundError: [Errno 2] No such "
+        "file or directory"}) {
+    EXPECT_THAT(IdsOf(text), ElementsAre("no-terminal")) << text;
+  }
+  for (const char* text :
+       {"Error: ENOSYS: function not implemented, watch '/tmp'",
+        "Couldn't initialize inotify: Function not implemented"}) {
+    EXPECT_THAT(IdsOf(text), ElementsAre("no-file-watch")) << text;
+  }
 }
 
 TEST(MakeHints, TheNetworkIsOffOnlyWhereThereIsNone) {
