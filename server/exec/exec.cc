@@ -140,8 +140,10 @@ void Exec::Exited(std::optional<int> wait_status, MonotonicTime when) {
   cpu_ = sandbox::GroupCpuTime(fds_.cpu);
   StopTimer(limit_timer_);
   StopWriting();
-  if (!limit_watch_.kill().has_value())
-    leftover_ = sandbox::CountGroup(fds_.list);
+  if (!limit_watch_.kill().has_value() && !sandbox::GroupIsEmpty(fds_.events)) {
+    // The list may lack one that is being started.
+    leftover_ = std::max(1U, sandbox::CountGroup(fds_.list));
+  }
   // Kills what the command left behind.
   (void)sandbox::KillGroup(fds_.kill);
   AwaitDeath();
@@ -168,13 +170,9 @@ void Exec::FinishWhenAlone() {
 void Exec::Drain() {
   if (state_ != State::kEnding) return;
   for (Source* source : {&out_, &err_}) {
+    // It waits for no client: the end is for all of them, and what is left here
+    // is little.
     while (source->left > 0 && source->fd.valid()) {
-      if (MustWait()) {
-        if (stall_timer_ == 0) {
-          SetTimer(stall_timer_, After(Now(), kPatience), &Exec::Stalled);
-        }
-        return Changed();
-      }
       const uint64_t before = source->redaction.taken_bytes();
       if (!ReadOnce(*source)) break;
       source->left -=
@@ -287,12 +285,6 @@ bool Exec::MustWait() const {
 
 void Exec::OutputTaken() {
   if (state_ == State::kRunning) WatchOutput();
-  // The end may have waited for output to be taken.
-  if (state_ == State::kEnding && gave_up_ && !MustWait()) {
-    const auto self = shared_from_this();
-    StopTimer(stall_timer_);
-    Drain();
-  }
 }
 
 void Exec::WatchOutput() {

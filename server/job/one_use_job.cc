@@ -150,7 +150,8 @@ class JobRun {
       end_ = Now();  // the program may have gone on after saying so
     }
     if (exited_ && !done_ && !jail_->RunIsEmpty()) {
-      leftover_ = jail_->ProcessCount();
+      // The count may come late; something is in the group.
+      leftover_ = std::max(1U, jail_->ProcessCount());
       (void)jail_->KillRun();
     }
     if (gone_) (void)jail_->KillJail();

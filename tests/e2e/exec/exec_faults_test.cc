@@ -113,6 +113,41 @@ TEST_F(ExecFaults, AClientThatNeverReadsIsGivenUp) {
   EXPECT_THAT(Stop(id, absl::ZeroDuration(), &info), IsOk());
 }
 
+TEST_F(ExecFaults, ACommandEndsThoughAClientReadsNothing) {
+  v1::ExecSpec spec = Background("yes & read l; exit 3");
+  spec.set_open_stdin(true);
+  const std::string id = Begin(spec);
+  ExecStream deaf(execs(), AttachTo(id));
+  ASSERT_TRUE(deaf.ReadUntil("y"));
+  // It waits for the client, which would be given up after half a minute;
+  uint64_t before = 0;
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        const uint64_t last = before;
+        before = List().execs(0).last_sequence();
+        absl::SleepFor(absl::Milliseconds(200));
+        return last == before;
+      },
+      absl::Seconds(20)));
+  // its end waits for nobody.
+  v1::PollExecRequest request = PollOf(id, before);
+  request.set_stdin("\n");
+  v1::ExecSnapshot snapshot;
+  ASSERT_THAT(Poll(request, &snapshot), IsOk());
+  request = PollOf(id, before);
+  SetDuration(request.mutable_wait(), absl::Seconds(10));
+  ASSERT_THAT(Poll(request, &snapshot), IsOk());
+  EXPECT_EQ(snapshot.exec().state(), v1::EXEC_STATE_ENDED);
+  EXPECT_EQ(snapshot.exec().end().exit_code(), 3);
+  EXPECT_EQ(snapshot.exec().end().evidence().leftover_processes(), 1u);
+  v1::ExecInfo info;
+  EXPECT_THAT(Stop(id, absl::ZeroDuration(), &info), IsOk());
+  EXPECT_EQ(info.state(), v1::EXEC_STATE_ENDED);
+  // What was written is there for it, too, to the end.
+  EXPECT_EQ(deaf.Finish().outcome(), v1::OUTCOME_NONZERO_EXIT);
+  EXPECT_TRUE(deaf.result().gaps.empty());
+}
+
 TEST_F(ExecFaults, CommandsBeyondTheLimitAreRefused) {
   int begun = 0;
   while (begun < 200) {
