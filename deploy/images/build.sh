@@ -116,7 +116,7 @@ make_root() {
     --include="$include" "$suite" "$work/root" "${sources[@]}"
 }
 
-# Jails see /usr and parts of /etc; of the rest only the list of packages stays,
+# Jails see /usr and /etc; of the rest only the list of packages stays,
 # for those who look for known holes. What differs from one build to the next,
 # or tells of this machine, goes.
 clean_root() {

@@ -110,7 +110,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   if (status.ok()) status = EnterOwnMountNamespace();
   if (status.ok()) {
     status = BuildYardRoot(root, options.prepared_dir, options.layers_dir,
-                           options.images, options.authority_certificate);
+                           options.images, options.authority_certificate,
+                           options.host_etc);
   }
   if (!status.ok()) return status;
   // Inside a container /proc is often masked, and the kernel then refuses to

@@ -70,6 +70,7 @@ struct SandboxOptions {
   std::string layers_dir;
   // Images that templates name, besides the host's.
   std::vector<policy::Image> images;
+  std::vector<std::string> host_etc;  // see ImageSources
   // In PEM: an authority that programs trust in addition to those of their
   // image, if they are told so; see kTrustedInJail. Empty: there is none.
   std::string authority_certificate;

@@ -18,6 +18,7 @@
 #include "sandbox/os/mount.h"
 #include "sandbox/os/status.h"
 #include "sandbox/wire/jail_layout.h"
+#include "sandbox/yard/image_etc.h"
 #include "sandbox/yard/java_key_store.h"
 #include "sandbox/yard/sandbox.h"
 
@@ -52,21 +53,6 @@ constexpr Text kEtc[] = {
     {"host.conf", "multi on\n"},
     {"shells", "/bin/sh\n/bin/bash\n"},
 };
-
-// Parts of the host's /etc that runtimes read; those that don't exist are
-// skipped. There are no secrets among them: /etc/ssl/private, Maven's settings
-// and the like are never copied.
-constexpr const char* kHostEtc[] = {
-    "alternatives", "ld.so.cache",     "ld.so.conf",
-    "ld.so.conf.d", "debian_version",  "os-release",
-    "mime.types",   "protocols",       "services",
-    "ssl/certs",    "ssl/openssl.cnf", "ca-certificates",
-    "fonts",        "matplotlibrc",    "perl",
-    "localtime",    "timezone",        "magic",
-    "locale.alias", "maven/m2.conf",   "maven/logging",
-};
-// And those whose names begin so: versioned directories of Python, Java, Ruby…
-constexpr const char* kHostEtcPrefixes[] = {"python3", "java-", "gem", "ruby"};
 
 absl::Status MakeDirs(const std::string& root,
                       std::initializer_list<const char*> names) {
@@ -115,7 +101,7 @@ absl::Status CopyTreeTimes(const fs::path& source, const fs::path& target) {
   return absl::OkStatus();
 }
 
-absl::Status CopyHostEtc(const std::string& etc, const std::string& root,
+absl::Status CopyIntoEtc(const std::string& etc, const std::string& root,
                          const fs::path& source) {
   const fs::path name = source.lexically_relative(root + "/etc");
   std::error_code error;
@@ -169,14 +155,15 @@ absl::Status AddWideFont(const std::string& etc, const std::string& root) {
   return absl::OkStatus();
 }
 
-absl::Status FillEtc(const std::string& etc, const std::string& root) {
+absl::Status FillEtc(const std::string& etc, const std::string& root,
+                     const std::vector<std::string>& host_etc) {
   for (const Text& text : kEtc) {
     std::ofstream file(absl::StrCat(etc, "/", text.path));
     file << text.content;
     if (!file.flush()) return os::ErrnoStatus("write ", etc, "/", text.path);
   }
-  for (const std::string& source : ImageSources(root)) {
-    if (absl::Status status = CopyHostEtc(etc, root, source); !status.ok()) {
+  for (const std::string& source : ImageSources(root, host_etc)) {
+    if (absl::Status status = CopyIntoEtc(etc, root, source); !status.ok()) {
       return status;
     }
   }
@@ -291,7 +278,8 @@ absl::Status AddPython(const std::string& image, const std::string& root) {
 // `root` is where the image's /usr and /etc are, "" for the host's.
 absl::Status FillImage(const std::string& image, const std::string& root,
                        const std::string& prepared,
-                       const std::string& authority) {
+                       const std::string& authority,
+                       const std::vector<std::string>& host_etc) {
   if (!os::MountTmpfs(
           image.c_str(),
           {.bytes = kSkeletonBytes, .inodes = 16384, .mode = 0755})) {
@@ -320,7 +308,8 @@ absl::Status FillImage(const std::string& image, const std::string& root,
   if (absl::Status status = AddPython(image, root); !status.ok()) {
     return status;
   }
-  if (absl::Status status = FillEtc(image + "/etc", root); !status.ok()) {
+  if (absl::Status status = FillEtc(image + "/etc", root, host_etc);
+      !status.ok()) {
     return status;
   }
   if (absl::Status status = FillTrust(image, root, authority); !status.ok()) {
@@ -428,36 +417,12 @@ absl::Status CheckImage(const policy::Image& image) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> ImageSources(const std::string& root) {
-  std::vector<std::string> sources;
-  const fs::path etc = root + "/etc";
-  std::error_code error;
-  // A link on the way could lead out of the image.
-  if (!IsRealDirectory(etc)) return sources;
-  for (const char* name : kHostEtc) {
-    const fs::path source = etc / name;
-    if (fs::exists(fs::symlink_status(source, error)) &&
-        IsRealDirectory(source.parent_path())) {
-      sources.push_back(source.string());
-    }
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(etc, error)) {
-    const std::string name = entry.path().filename().string();
-    for (const char* prefix : kHostEtcPrefixes) {
-      if (absl::StartsWith(name, prefix)) {
-        sources.push_back(entry.path().string());
-      }
-    }
-  }
-  std::sort(sources.begin(), sources.end());
-  return sources;
-}
-
 absl::Status BuildYardRoot(const std::string& directory,
                            const std::string& prepared,
                            const std::string& layers,
                            const std::vector<policy::Image>& images,
-                           const std::string& authority) {
+                           const std::string& authority,
+                           const std::vector<std::string>& host_etc) {
   if (!os::MountTmpfs(directory.c_str(),
                       {.bytes = kYardBytes, .inodes = 256, .mode = 0755})) {
     return os::ErrnoStatus("mount tmpfs on ", directory);
@@ -490,10 +455,11 @@ absl::Status BuildYardRoot(const std::string& directory,
   for (const policy::Image& image : images) {
     const std::string place = directory + YardImage(image.name);
     absl::Status status = MakeDirs(place, {""});
-    if (status.ok()) status = FillImage(place, image.root, prepared, authority);
+    if (status.ok())
+      status = FillImage(place, image.root, prepared, authority, {});
     if (!status.ok()) return status;
   }
-  return FillImage(directory + kYardImage, "", prepared, authority);
+  return FillImage(directory + kYardImage, "", prepared, authority, host_etc);
 }
 
 }  // namespace sandglass::sandbox

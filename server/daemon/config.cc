@@ -267,6 +267,22 @@ void ReadImages(policy::JsonObject& root, Config& config) {
   }
 }
 
+void ReadHostEtc(policy::JsonObject& root, Config& config) {
+  config.host_etc = root.Strings("host_etc", config.host_etc);
+  for (size_t i = 0; i < config.host_etc.size(); ++i) {
+    const std::filesystem::path name(config.host_etc[i]);
+    if (!name.empty() && name.is_relative() &&
+        name == name.lexically_normal() && *name.begin() != ".." &&
+        name.has_filename() && name != ".") {
+      continue;
+    }
+    root.AddErrorAt(absl::StrCat("/host_etc/", i),
+                    absl::StrCat(Quoted(config.host_etc[i]),
+                                 " is not a path below /etc, such as \"R\" or "
+                                 "\"php/8.2\""));
+  }
+}
+
 nlohmann::json ImagesToJson(const std::vector<policy::Image>& images) {
   nlohmann::json json = nlohmann::json::object();
   for (const policy::Image& image : images) json[image.name] = image.root;
@@ -296,6 +312,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadPath(root, "cache_dir", config.cache_dir);
   ReadPath(root, "policy_dir", config.policy_dir);
   ReadImages(root, config);
+  ReadHostEtc(root, config);
   ReadPath(root, "spawner", config.spawner);
   ReadEgress(root, config.egress);
   ReadLibrariesConfig(root, config.libraries);
@@ -393,6 +410,7 @@ std::string ConfigToJson(const Config& config) {
       {"cache_dir", config.cache_dir},
       {"policy_dir", config.policy_dir},
       {"images", ImagesToJson(config.images)},
+      {"host_etc", config.host_etc},
       {"spawner", config.spawner},
       {"egress", EgressToJson(config.egress)},
       {"libraries", LibrariesToJson(config.libraries)},

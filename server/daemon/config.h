@@ -58,6 +58,7 @@ struct Config {
   std::string cache_dir = "/var/cache/sandglass";
   std::string policy_dir;
   std::vector<policy::Image> images;  // besides the host's
+  std::vector<std::string> host_etc;  // see sandbox/yard/image_etc.h
   std::string spawner;
   EgressConfig egress;
   LibrariesConfig libraries;

@@ -166,7 +166,7 @@ void PrivilegedStart::OpenStores() {
   parts_.compiled = OpenCompileStore(settings_);
   const bool installs = !config_.libraries.dir.empty();
   if (parts_.compiled || installs) {
-    parts_.image_states = AllImageStates(config_.images);
+    parts_.image_states = AllImageStates(config_.images, config_.host_etc);
   }
   if (parts_.compiled && parts_.image_states[""].empty()) {
     Log(LogLevel::kWarning, "no_compile_cache",
@@ -231,6 +231,7 @@ PrivilegedStart::StartSandbox() {
        .prepared_dir = parts_.prepared ? parts_.prepared->directory() : "",
        .layers_dir = parts_.libraries ? config_.libraries.dir : "",
        .images = config_.images,
+       .host_etc = config_.host_etc,
        .authority_certificate = egress_.authority_certificate,
        .templates = templates_,
        .template_ledger = spawners_end_.get(),

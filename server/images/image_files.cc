@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/open_beneath.h"
-#include "sandbox/yard/yard_root.h"
+#include "sandbox/yard/image_etc.h"
 #include "server/images/image_record.h"
 #include "server/images/toolchain.h"
 
@@ -29,9 +29,10 @@ std::optional<std::string> RealPathInImage(const std::string& root,
 
 namespace {
 
-std::string ImageState(const std::string& root) {
+std::string ImageState(const std::string& root,
+                       const std::vector<std::string>& host_etc) {
   std::vector<std::string> sources;
-  for (const std::string& path : sandbox::ImageSources(root)) {
+  for (const std::string& path : sandbox::ImageSources(root, host_etc)) {
     sources.push_back(absl::StrCat(path, "/**"));
   }
   if (!root.empty()) sources.push_back(root + kImageRecord);
@@ -41,10 +42,11 @@ std::string ImageState(const std::string& root) {
 
 }  // namespace
 
-ImageStates AllImageStates(const std::vector<policy::Image>& images) {
-  ImageStates states = {{"", ImageState("")}};
+ImageStates AllImageStates(const std::vector<policy::Image>& images,
+                           const std::vector<std::string>& host_etc) {
+  ImageStates states = {{"", ImageState("", host_etc)}};
   for (const policy::Image& image : images) {
-    states[image.name] = ImageState(image.root);
+    states[image.name] = ImageState(image.root, {});
   }
   return states;
 }

@@ -21,9 +21,11 @@ std::optional<std::string> RealPathInImage(const std::string& root,
 // whenever the parts of the image that jails get besides its /usr change, or
 // its record, if it has one. Ask for it before the image is made: a change that
 // comes in between then makes it look like a new image, instead of being
-// overlooked. Empty when the state can't be told.
+// overlooked. `host_etc` is that of sandbox::ImageSources. Empty when the state
+// can't be told.
 using ImageStates = std::map<std::string, std::string>;
-ImageStates AllImageStates(const std::vector<policy::Image>& images);
+ImageStates AllImageStates(const std::vector<policy::Image>& images,
+                           const std::vector<std::string>& host_etc);
 
 }  // namespace sandglass::server
 

@@ -60,6 +60,7 @@ class Image : public OwnDaemonTest {
     Write("tiny/usr/MARK", "an image of its own\n");
     Write("tiny/etc/os-release", "NAME=Tiny\n");
     Write("tiny/etc/shadow", "secret\n");
+    Write("tiny/etc/policy.xml", "its own\n");
   }
   ~Image() override {
     std::error_code ignored;
@@ -121,10 +122,10 @@ TEST_F(Image, AJailHasTheFilesOfItsImageOnly) {
   EXPECT_EQ(Prints("cat /usr/MARK; ls /usr/bin; ls /usr"),
             "an image of its own\nbash\ncat\nls\nMARK\nbin\nlib\nlib64\n");
   EXPECT_EQ(
-      Prints("cat /etc/os-release; ls /etc/shadow 2>/dev/null"
+      Prints("cat /etc/os-release /etc/policy.xml; ls /etc/shadow 2>/dev/null"
              "; ls /etc/debian_version 2>/dev/null; ls /etc/ssl 2>/dev/null"
              "; echo no more"),
-      "NAME=Tiny\nno more\n");
+      "NAME=Tiny\nits own\nno more\n");
   EXPECT_EQ(Prints("(echo x > /usr/MARK) 2>/dev/null || echo read-only"),
             "read-only\n");
   // Again and again, also once such jails are made ahead.

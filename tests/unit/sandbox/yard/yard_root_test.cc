@@ -1,14 +1,19 @@
-// Which directories can be an image's root.
+// Which directories can be an image's root, and what of its /etc jails get.
 
 #include "sandbox/yard/yard_root.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sandbox/yard/image_etc.h"
 #include "tests/support/temp_dir.h"
 
 namespace sandglass::sandbox {
@@ -84,26 +89,55 @@ TEST_F(ImageRoot, HasAllInUsr) {
                                                     : "chown root"));
 }
 
-TEST_F(ImageRoot, GivesPartsOfItsEtcAndNoneOfTheHosts) {
-  EXPECT_THAT(ImageSources(root_.path()), IsEmpty());
-  fs::create_directories(root_.Path("etc/ssl"));
-  fs::create_directories(root_.Path("etc/python3"));
-  WriteFile(root_.Path("etc/os-release"), "");
-  WriteFile(root_.Path("etc/ssl/openssl.cnf"), "");
-  WriteFile(root_.Path("etc/shadow"), "");
-  EXPECT_THAT(
-      ImageSources(root_.path()),
-      ElementsAre(root_.Path("etc/os-release"), root_.Path("etc/python3"),
-                  root_.Path("etc/ssl/openssl.cnf")));
+TEST_F(ImageRoot, GivesItsEtcAndNoneOfTheHosts) {
+  const auto sources = [this] {
+    std::vector<std::string> names;
+    for (const std::string& path : ImageSources(root_.path())) {
+      names.push_back(path.substr(root_.Path("etc/").size()));
+    }
+    return names;
+  };
+  EXPECT_THAT(sources(), IsEmpty());
+  for (const char* directory :
+       {"R", "php/8.2", "ssl/private", "ssl/certs", "apt", "root-only"}) {
+    fs::create_directories(root_.Path(absl::StrCat("etc/", directory)));
+  }
+  for (const char* file :
+       {"R/Renviron", "php/8.2/php.ini", "ssl/openssl.cnf", "ssl/private/key",
+        "shadow", "passwd", "ld.so.preload", "machine-id", "root-only/file",
+        "apt/auth.conf", "apt/sources.list", "keytab"}) {
+    WriteFile(root_.Path(absl::StrCat("etc/", file)), "");
+  }
+  fs::create_symlink("/usr/share/zoneinfo/UTC", root_.Path("etc/localtime"));
+  ASSERT_EQ(::mkfifo(root_.Path("etc/fifo").c_str(), 0644), 0);
+  ASSERT_EQ(::chmod(root_.Path("etc/keytab").c_str(), 0640), 0);
+  ASSERT_EQ(::chmod(root_.Path("etc/root-only").c_str(), 0700), 0);
+  EXPECT_THAT(sources(), ElementsAre("R", "apt/sources.list", "localtime",
+                                     "php", "ssl/certs", "ssl/openssl.cnf"));
   // No way out of it.
   fs::remove_all(root_.Path("etc/ssl"));
   fs::create_directory_symlink("/etc/ssl", root_.Path("etc/ssl"));
-  EXPECT_THAT(
-      ImageSources(root_.path()),
-      ElementsAre(root_.Path("etc/os-release"), root_.Path("etc/python3")));
+  EXPECT_THAT(sources(),
+              ElementsAre("R", "apt/sources.list", "localtime", "php", "ssl"));
   fs::remove_all(root_.Path("etc"));
   fs::create_directory_symlink("/etc", root_.Path("etc"));
-  EXPECT_THAT(ImageSources(root_.path()), IsEmpty());
+  EXPECT_THAT(sources(), IsEmpty());
+}
+
+TEST(HostEtc, IsAListWithWhatTheOperatorAdds) {
+  const auto has = [](const std::vector<std::string>& added, const char* path) {
+    const std::vector<std::string> sources = ImageSources("", added);
+    return std::count(sources.begin(), sources.end(), path) == 1;
+  };
+  ASSERT_TRUE(fs::exists("/etc/login.defs"));
+  EXPECT_TRUE(has({}, "/etc/os-release"));
+  EXPECT_FALSE(has({}, "/etc/login.defs"));
+  EXPECT_TRUE(has({"login.defs", "os-release"}, "/etc/login.defs"));
+  EXPECT_TRUE(has({"os-release"}, "/etc/os-release"));
+  // A secret isn't made public by naming it, nor what isn't there.
+  for (const char* name : {"shadow", "ssl/private", "passwd", "no-such"}) {
+    EXPECT_FALSE(has({name}, (std::string("/etc/") + name).c_str())) << name;
+  }
 }
 
 }  // namespace

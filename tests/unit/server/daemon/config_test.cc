@@ -171,6 +171,17 @@ TEST_F(ConfigTest, ImagesHaveANameAndAPlace) {
   }
 }
 
+TEST_F(ConfigTest, PartsOfTheHostsEtcAreNamedBelowIt) {
+  const auto config = Load(R"({"host_etc": ["R", "php/8.2"]})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->host_etc, ElementsAre("R", "php/8.2"));
+  for (const char* name : {"", "/etc/R", "../root", "a/../../x", ".", "R/"}) {
+    EXPECT_THAT(Error(absl::StrCat(R"({"host_etc": [")", name, R"("]})")),
+                HasSubstr("/host_etc/0: "))
+        << name;
+  }
+}
+
 TEST_F(ConfigTest, TheCompileCacheHasBounds) {
   const auto config = Load(
       R"({"compile_cache": {"max_bytes": "1GiB", "max_memory_bytes": 0}})");
