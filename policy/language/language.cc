@@ -202,6 +202,7 @@ absl::StatusOr<Language> LoadLanguage(const std::string& directory,
   language.run = root.Strings("run");
   language.version = root.Strings("version");
   language.env = root.StringMap("env", StringPairs());
+  language.session_command = root.Strings("session_command", kNone);
   if (auto limits = root.OptionalObject("limits")) {
     language.limits = ReadLimitFloors(*limits);
   }

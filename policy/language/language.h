@@ -178,8 +178,9 @@ struct Language {
   Command run;      // the request's args follow
   Command version;  // prints the runtime's version
   StringPairs env;  // of the run
-  // The lowest limits with which its runtime works; a profile's limits are
-  // raised to them.
+  // What starts shells, and the program named as its id, in its sessions.
+  Command session_command;
+  // The lowest with which its runtime works; a profile's are raised to them.
   LimitFloors limits;
   uint32_t heap_percent = 60;      // of the memory limit, for ${heap_mib}
   std::string package;             // Debian package that provides it
@@ -193,8 +194,7 @@ struct Language {
   std::optional<Canary> canary;
   // What its runtime writes to stderr when it gives up for want of memory.
   std::vector<std::string> out_of_memory;
-  // Names of environment variables that take effect before user code can, so
-  // that a request which sets one needs a fresh interpreter.
+  // Variables that act before user code can; who sets one needs a fresh start.
   std::vector<std::string> start_env;
 
   // Where the prepared files are in a jail; set by the code that prepares them.

@@ -79,6 +79,10 @@ class Checker {
     if (language_.canary) CheckCanary(*language_.canary);
     CheckCommand("/version", language_.version, PlaceholderUse::kWithoutCode);
     CheckEnv("/env", language_.env, PlaceholderUse::kWithSource);
+    if (!language_.session_command.empty()) {
+      CheckCommand("/session_command", language_.session_command,
+                   PlaceholderUse::kWithoutCode);
+    }
     for (size_t i = 0; i < language_.needs.size(); ++i) {
       CheckImagePath(At("/needs", i), language_.needs[i]);
     }

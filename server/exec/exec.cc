@@ -59,11 +59,14 @@ absl::Status Exec::Start(const ProcessNewsHandler& take) {
   // ORDER: this comes before its process starts, whose first connection counts.
   before_ = host_->Facts();
   asked_ = Now();
-  absl::Status asked = host_->StartProcess(plan_.process, take);
+  sandbox::ProcessSpec process = plan_.process;
+  process.argv.insert(process.argv.begin(), plan_.starter.begin(),
+                      plan_.starter.end());
+  absl::Status asked = host_->StartProcess(process, take);
   if (absl::IsFailedPrecondition(asked)) {
     // The session was paused just now.
     if (absl::Status thawed = session().Thaw(); !thawed.ok()) return thawed;
-    asked = host_->StartProcess(plan_.process, take);
+    asked = host_->StartProcess(process, take);
   }
   if (!asked.ok()) return asked;
   SetTimer(kill_timer_, After(Now(), kStartTimeout), &Exec::GiveUp);

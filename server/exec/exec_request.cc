@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "policy/language/placeholders.h"
 #include "policy/limits/limit_fields.h"
 #include "sandbox/wire/jail_layout.h"
 #include "server/base/digest.h"
@@ -144,6 +145,19 @@ std::vector<std::string> Environment(const SessionSpec& session,
   return entries;
 }
 
+// What the session's language has such commands started by.
+policy::Command StarterOf(const SessionSpec& session,
+                          const std::string& program) {
+  if (session.language == nullptr) return {};
+  const policy::Language& language = *session.language;
+  const std::string name = program.substr(program.rfind('/') + 1);
+  if (name != "sh" && name != "bash" && name != language.id) return {};
+  return policy::ExpandCommand(language.session_command,
+                               {.prepared = language.prepared_dir,
+                                .limits = session.limits,
+                                .heap_percent = language.heap_percent});
+}
+
 void CheckStartBytes(const sandbox::ProcessSpec& process,
                      Violations& violations) {
   size_t bytes = 0;
@@ -253,6 +267,7 @@ absl::StatusOr<ExecPlan> CheckExecSpec(const PolicySet& policy,
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
+  plan.starter = StarterOf(session, process.argv.front());
   process.with_stdin = spec.open_stdin() || !spec.stdin().empty();
   process.open_files = plan.limits.open_files;
   process.file_size_bytes = plan.limits.file_size_bytes;

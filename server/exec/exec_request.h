@@ -39,6 +39,7 @@ struct ExecPlan {
   bool named = false;       // whether the client chose it
   std::string fingerprint;  // of everything that was asked for
   sandbox::ProcessSpec process;
+  policy::Command starter;  // words before its argv, see Language
   // wall_time and cpu_time may be infinite, output_total_bytes may be
   // kNoByteLimit.
   policy::Limits limits;

@@ -1,10 +1,13 @@
 // Sessions in languages other than Python: kernels that keep state, and
 // programs that keep files.
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/support/calls/execs.h"
 #include "tests/support/calls/sessions.h"
 #include "tests/support/daemon/daemon_fixture.h"
 
@@ -400,6 +403,26 @@ TEST_F(SessionGuests, GuestsOutsideOfTheProfileAreRefused) {
   EXPECT_EQ(result.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(result.status.error_message(),
               HasSubstr("profile strict does not allow bash"));
+}
+
+TEST_F(SessionGuests, CommandsOfAGoSessionHaveThePreparedCache) {
+  TestSession session(client(), SessionIn("go"));
+  ASSERT_THAT(session.status(), IsOk());
+  const auto execs = v1::ExecService::NewStub(grpc::CreateChannel(
+      daemon().address(), grpc::InsecureChannelCredentials()));
+  // What go made anew are files; what was there are links.
+  const ExecResult built = Execute(
+      *execs,
+      Command(session.id(),
+              "printf 'module main\\n\\ngo 1.19\\n' >go.mod; "
+              "printf 'package main\\nimport \"net/http\"\\nfunc main() { "
+              "println(http.StatusText(200)) }\\n' >main.go; "
+              "go build -o x . && ./x 2>&1 && go vet . && "
+              "find ~/.cache/go-build -name '*-d' -type f | wc -l"));
+  ASSERT_THAT(built.status, IsOk());
+  EXPECT_EQ(built.err(), "");
+  ASSERT_TRUE(absl::StartsWith(built.out(), "OK\n")) << built.out();
+  EXPECT_LT(std::atoi(built.out().c_str() + 3), 20) << built.out();
 }
 
 }  // namespace
