@@ -169,6 +169,7 @@ bool CloseOtherFds(const JailPlan& plan, const JailFds& fds) {
     if (::dup2(null.get(), fd) < 0) return false;
   }
   int keep[] = {plan.control,
+                fds.limit_files.get(),
                 plan.run_cgroup,
                 null.get(),
                 fds.landlock_ruleset.get(),
@@ -223,6 +224,13 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
   // view.
   clock.Begin(SetupStep::kMountProc);
   if (!MountProc(plan)) return false;
+  // After the scratch directories, above which it mounts, and /proc.
+  clock.Begin(SetupStep::kLimitFiles);
+  fds.limit_files = MountLimitFiles();
+  if (!fds.limit_files.valid() ||
+      !WriteLimitFiles(fds.limit_files, {}, plan.limits, plan.cpuinfo)) {
+    return false;
+  }
   clock.Begin(SetupStep::kPivotRoot);
   if (!PivotIntoImage()) return false;
 
@@ -247,6 +255,7 @@ bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds) {
 }
 
 bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
+             const VisibleLimits& limits, const os::Fd& limit_files,
              const os::Fd& layer, StepClock& clock) {
   if (layer.valid()) {
     clock.Begin(SetupStep::kMountLayer);
@@ -258,6 +267,12 @@ bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
     if (!os::ResizeTmpfs("/tmp", wanted.tmp_bytes, wanted.max_files) ||
         !os::ResizeTmpfs(kWorkspace, wanted.workspace_bytes,
                          wanted.max_files)) {
+      return false;
+    }
+  }
+  if (limits != plan.limits) {
+    clock.Begin(SetupStep::kLimitFiles);
+    if (!WriteLimitFiles(limit_files, plan.limits, limits, plan.cpuinfo)) {
       return false;
     }
   }

@@ -13,6 +13,7 @@ struct JailFds {
   StreamPipes streams;
   os::Fd tmp_fs;
   os::Fd workspace_fs;
+  os::Fd limit_files;  // see MountLimitFiles
 };
 
 // Turns the calling process, which was just cloned into its namespaces with its
@@ -24,11 +25,12 @@ struct JailFds {
 bool EnterJail(const JailPlan& plan, StepClock& clock, JailFds& fds);
 
 // The rest, which has to wait until it is known whom the jail is for: its file
-// systems get their sizes, the layer (a detached mount, or empty) is attached,
-// and init loses every right except CAP_SETUID, CAP_SETGID and CAP_KILL in the
-// jail's own user namespace. Failures as above. Before this call nothing of a
-// user may be in the jail.
+// systems get their sizes, its files say its limits, the layer (a detached
+// mount, or empty) is attached, and init loses every right except CAP_SETUID,
+// CAP_SETGID and CAP_KILL in the jail's own user namespace. Failures as above.
+// Before this call nothing of a user may be in the jail.
 bool FitJail(const JailPlan& plan, const ScratchSizes& wanted,
+             const VisibleLimits& limits, const os::Fd& limit_files,
              const os::Fd& layer, StepClock& clock);
 
 }  // namespace sandglass::sandbox

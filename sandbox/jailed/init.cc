@@ -43,7 +43,8 @@ void AddSteps(absl::Span<const StepClock::Entry> entries,
 
 class Init {
  public:
-  explicit Init(const JailPlan& plan) : plan_(plan), processes_(plan) {}
+  explicit Init(const JailPlan& plan)
+      : plan_(plan), processes_(plan, fds_.limit_files) {}
 
   [[noreturn]] void Run() {
     os::SetProcessName("sandglass-init");
@@ -106,10 +107,14 @@ class Init {
     if (plan_.trace_calls) trace_.emplace(filter_);
     scratch_ = {filled.slots().tmp_bytes(), filled.slots().workspace_bytes(),
                 filled.slots().max_files()};
+    limits_ = {filled.slots().memory_bytes(), filled.slots().max_processes(),
+               filled.slots().cpu_millis()};
   }
 
   void Fit() {
-    if (!FitJail(plan_, scratch_, layer_, clock_)) FailSetUp();
+    if (!FitJail(plan_, scratch_, limits_, fds_.limit_files, layer_, clock_)) {
+      FailSetUp();
+    }
     layer_.reset();
     SendReady();
   }
@@ -392,6 +397,7 @@ class Init {
   std::optional<CallTrace> trace_;  // if refused calls are traced
   std::vector<struct pollfd> polls_;
   ScratchSizes scratch_;
+  VisibleLimits limits_;
   os::Fd layer_;            // until it is mounted
   void* report_ = nullptr;  // a StartReport, shared with the program's process
   os::Fd children_;

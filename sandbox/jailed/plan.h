@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "sandbox/jailed/limit_files.h"
 #include "sandbox/os/process.h"
 #include "sandbox/wire/setup_step.h"
 
@@ -27,9 +29,11 @@ struct ScratchSizes {
 struct JailPlan {
   std::string image;     // its path in the yard
   ScratchSizes scratch;  // until the jail is given to a run
+  VisibleLimits limits;  // the same
   int landlock_abi = 0;
   absl::Span<const std::string> masked_files;  // below /proc
   absl::Span<const std::string> masked_directories;
+  absl::string_view cpuinfo;  // the host's /proc/cpuinfo
   bool trace_calls = false;   // calls that filters refuse
   int control = -1;           // SOCK_SEQPACKET to the daemon
   int run_cgroup = -1;        // v2 directory for the program

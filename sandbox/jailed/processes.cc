@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "sandbox/jailed/call_trace.h"
 #include "sandbox/jailed/code_rights.h"
+#include "sandbox/jailed/limit_files.h"
 #include "sandbox/jailed/program.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/process.h"
@@ -97,6 +98,7 @@ bool Processes::MakeStreams(const internal::Spawn& request, Ends& ends) {
 os::Fd Processes::MakeGroup(uint64_t group) const {
   const std::string name = GroupName(group);
   if (::mkdirat(plan_.run_cgroup, name.c_str(), 0755) != 0) return os::Fd();
+  ShowSubgroup(limit_files_, name.c_str());
   return os::Fd(::openat(plan_.run_cgroup, name.c_str(),
                          O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
@@ -237,10 +239,13 @@ void Processes::RemoveEmptyGroups() {
   const int64_t now = os::MonotonicNanos();
   // EBUSY: it still contains a process, which will be reaped here later.
   std::erase_if(ended_groups_, [&](const EndedGroup& ended) {
-    return now - ended.ended_ns >= kKeptNs &&
-           (::unlinkat(plan_.run_cgroup, GroupName(ended.group).c_str(),
-                       AT_REMOVEDIR) == 0 ||
-            errno == ENOENT);
+    const std::string name = GroupName(ended.group);
+    const bool gone =
+        now - ended.ended_ns >= kKeptNs &&
+        (::unlinkat(plan_.run_cgroup, name.c_str(), AT_REMOVEDIR) == 0 ||
+         errno == ENOENT);
+    if (gone) HideSubgroup(limit_files_, name.c_str());
+    return gone;
   });
 }
 

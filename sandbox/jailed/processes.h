@@ -26,7 +26,9 @@ class Processes {
   // event's roles.
   using Fds = std::vector<os::Fd>;
 
-  explicit Processes(const JailPlan& plan) : plan_(plan) {}
+  // `limit_files` is that of ShowSubgroup.
+  Processes(const JailPlan& plan, const os::Fd& limit_files)
+      : plan_(plan), limit_files_(limit_files) {}
 
   // Starts a process and returns the event that answers the request. Starts it
   // through `trace` unless that is null. `report` is memory for a StartReport
@@ -76,6 +78,7 @@ class Processes {
                        internal::Spawned& event, Fds& fds);
 
   const JailPlan& plan_;
+  const os::Fd& limit_files_;
   // The program's rules without scopes: each process enters a Landlock domain
   // of its own, and they shall be able to signal each other. The jail's
   // namespaces keep everything else out of reach.

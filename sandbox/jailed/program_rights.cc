@@ -101,9 +101,10 @@ os::Fd MakeLandlockRules(int abi, os::LandlockScopes scopes) {
   using enum os::LandlockAccess;
   static constexpr os::LandlockPath kPaths[] = {
       {"/", kList},        {"/usr", kReadExec}, {"/etc", kRead},
-      {"/proc", kRead},    {"/dev", kDevice},   {"/dev/shm", kFull},
-      {"/tmp", kFull},     {"/home", kList},    {kHome, kFull},
-      {kWorkspace, kFull}, {"/var", kRead},     {"/opt", kReadExec},
+      {"/proc", kRead},    {"/sys", kRead},     {"/dev", kDevice},
+      {"/dev/shm", kFull}, {"/tmp", kFull},     {"/home", kList},
+      {kHome, kFull},      {kWorkspace, kFull}, {"/var", kRead},
+      {"/opt", kReadExec},
   };
   return os::MakeLandlockRuleset(abi, kPaths, scopes);
 }

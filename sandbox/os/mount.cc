@@ -79,6 +79,10 @@ bool MountProc(const char* target, const ProcOptions& options) {
                  options.hide_processes ? "hidepid=2" : nullptr) == 0;
 }
 
+bool MountCgroups(const char* target, uint64_t flags) {
+  return ::mount("cgroup2", target, "cgroup2", flags, nullptr) == 0;
+}
+
 bool MountTerminals(const char* target, unsigned owner, unsigned max) {
   char data[96];
   std::snprintf(data, sizeof(data),

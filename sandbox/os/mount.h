@@ -56,6 +56,10 @@ struct ProcOptions {
 // that sees no other proc without anything masked.
 bool MountProc(const char* target, const ProcOptions& options);
 
+// Mounts the control groups (version 2) of the caller's cgroup namespace, with
+// the flags kReadOnly….
+bool MountCgroups(const char* target, uint64_t flags);
+
 // Mounts new pseudo-terminals, at most `max` of them, which share nothing with
 // other devpts mounts. They belong to `owner`, and only root of the user
 // namespace may open ptmx. The mount is read-only, so that nobody can change

@@ -62,6 +62,9 @@ absl::Status Spawner::Prepare() {
   if (!FindMaskedProc(masked_files_, masked_directories_)) {
     return os::ErrnoStatus("list /proc");
   }
+  absl::StatusOr<std::string> cpuinfo = os::ReadWholeFile("/proc/cpuinfo");
+  if (!cpuinfo.ok()) return cpuinfo.status();
+  cpuinfo_ = *std::move(cpuinfo);
   if (config_.templates_size() > 0) {
     likely_slots_ = config_.templates(0).maximum();
     likely_slots_.set_image(config_.zygote().image());
@@ -191,11 +194,14 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   JailPlan plan;
   plan.scratch = {slots.tmp_bytes(), slots.workspace_bytes(),
                   slots.max_files()};
+  plan.limits = {slots.memory_bytes(), slots.max_processes(),
+                 slots.cpu_millis()};
   plan.image = YardImage(slots.image());
   plan.landlock_abi = config_.landlock_abi();
   plan.trace_calls = config_.trace_calls();
   plan.masked_files = masked_files_;
   plan.masked_directories = masked_directories_;
+  plan.cpuinfo = cpuinfo_;
   plan.run_cgroup = group.cgroup.run().get();
   plan.v1_tasks = group.cgroup.V1Tasks();
   if (control.ok()) plan.control = control->second.get();

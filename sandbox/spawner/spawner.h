@@ -161,6 +161,7 @@ class Spawner {
   os::Fd children_;  // signalfd
   std::vector<std::string> masked_files_;
   std::vector<std::string> masked_directories_;
+  std::string cpuinfo_;
   std::deque<UidSlot> free_slots_;
   std::deque<os::Fd> spare_netns_;
   std::deque<SpareGroup> spare_groups_;

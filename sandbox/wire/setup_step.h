@@ -26,6 +26,7 @@ namespace sandglass::sandbox {
   X(kMountImage, "mount_image")                                           \
   X(kMountScratch, "mount_scratch") /* /tmp, /dev/shm, home, work */      \
   X(kMountProc, "mount_proc")                                             \
+  X(kLimitFiles, "limit_files") /* what runtimes size themselves by */    \
   X(kPivotRoot, "pivot_root")                                             \
   X(kLandlockRules, "landlock_rules")                                     \
   X(kMakePipes, "make_pipes")                                             \

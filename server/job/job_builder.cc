@@ -179,6 +179,29 @@ policy::StringPairs BaseEnvironment() {
           {"PWD", "/workspace"}};
 }
 
+policy::StringPairs LimitEnvironment(const policy::Limits& limits) {
+  // None of them makes a runtime say anything. A JVM has no such variable: it
+  // goes by the files (sandbox/jailed/limit_files.h).
+  const std::string cpus = policy::Expand("${cpus}", {.limits = limits});
+  const auto heap = [&limits](uint32_t percent) {
+    return policy::Expand("${heap_mib}",
+                          {.limits = limits, .heap_percent = percent});
+  };
+  return {
+      {"OMP_NUM_THREADS", cpus},
+      {"OPENBLAS_NUM_THREADS", cpus},
+      {"MKL_NUM_THREADS", cpus},
+      {"GOMAXPROCS", cpus},
+      // Its collector works harder before the jail's memory ends.
+      {"GOMEMLIMIT", absl::StrCat(heap(90), "MiB")},
+      // As much as programs of the language have: see javascript.json.
+      {"NODE_OPTIONS", absl::StrCat("--max-old-space-size=", heap(60))},
+      {"DOTNET_PROCESSOR_COUNT", cpus},
+      {"DOTNET_GCHeapHardLimit",
+       absl::StrCat(absl::Hex(limits.memory_bytes / 4 * 3))},
+  };
+}
+
 void Overlay(const policy::StringPairs& layer, policy::StringPairs& env) {
   for (const auto& added : layer) {
     const auto it =
@@ -193,6 +216,7 @@ void Overlay(const policy::StringPairs& layer, policy::StringPairs& env) {
 
 policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
   policy::StringPairs env = BaseEnvironment();
+  Overlay(LimitEnvironment(spec.limits), env);
   Overlay(NetworkEnvironment(*spec.profile), env);
   if (spec.language != nullptr) {
     Overlay(Expanded(spec.language->env, SessionValues(spec)), env);
@@ -215,6 +239,7 @@ Job MakeJob(const policy::Language& language,
   Job job = MakeUserJob(language, profile, limits.run);
   job.source_file = language.source_file;
   job.env = BaseEnvironment();
+  Overlay(LimitEnvironment(limits.run), job.env);
   Overlay(NetworkEnvironment(profile), job.env);
   Overlay(Expanded(language.env, values), job.env);
   const bool with_libraries = libraries.has_value();
@@ -382,6 +407,7 @@ sandbox::ProgramSpec MakePrestart(const policy::Language& language,
   StringPairs env = BaseEnvironment();
   if (phase == policy::Phase::kRun) {
     values.jvm_network = JvmNetwork(profile);
+    Overlay(LimitEnvironment(limits), env);
     Overlay(NetworkEnvironment(profile), env);
   }
   Overlay(Expanded(phase == policy::Phase::kCompile ? language.compile->env

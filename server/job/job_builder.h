@@ -40,6 +40,9 @@ Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
 policy::StringPairs SessionEnvironment(const SessionSpec& spec);
 // The variables that every program has.
 policy::StringPairs BaseEnvironment();
+// How runtimes that go by the machine, and not by its files of control groups,
+// are told what a jail may use, whoever starts them in it.
+policy::StringPairs LimitEnvironment(const policy::Limits& limits);
 // The variables as execve(2) takes them: "NAME=value".
 policy::Command AsWords(const policy::StringPairs& env);
 // Adds the variables of `layer` to `env`, replacing the values of names that

@@ -99,9 +99,9 @@ TEST_P(HostileFiles, WhatProcTellsOfTheHostIsNotThere) {
   }
   for (const char* path :
        {"/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs", "/proc/irq",
-        "/proc/tty", "/proc/asound", "/proc/driver", "/proc/pressure", "/sys",
-        "/root", "/boot", "/run", "/var/lib", "/mnt", "/media", "/srv",
-        "/sys/fs/cgroup", "/dev/mqueue"}) {
+        "/proc/tty", "/proc/asound", "/proc/driver", "/proc/pressure", "/root",
+        "/boot", "/run", "/var/lib", "/mnt", "/media", "/srv", "/sys/class",
+        "/sys/kernel", "/dev/mqueue"}) {
     cases.push_back({{"list", path}, Refused(ENODATA), Refused(ENOENT)});
   }
   RunCases(GetParam(), cases);

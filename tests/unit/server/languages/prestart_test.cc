@@ -185,6 +185,21 @@ TEST(ProgramInput, AProgramThatReadsNoMoreIsLeftAlone) {
   EXPECT_EQ(input.fd(), -1);
 }
 
+TEST(LimitEnvironment, TellsRuntimesWhatTheJailMayUse) {
+  policy::Limits limits;
+  limits.memory_bytes = uint64_t{256} << 20;
+  limits.cpu_millis = 1500;
+  using Pair = std::pair<std::string, std::string>;
+  EXPECT_THAT(LimitEnvironment(limits),
+              ElementsAre(Pair("OMP_NUM_THREADS", "2"),
+                          Pair("OPENBLAS_NUM_THREADS", "2"),
+                          Pair("MKL_NUM_THREADS", "2"), Pair("GOMAXPROCS", "2"),
+                          Pair("GOMEMLIMIT", "230MiB"),
+                          Pair("NODE_OPTIONS", "--max-old-space-size=153"),
+                          Pair("DOTNET_PROCESSOR_COUNT", "2"),
+                          Pair("DOTNET_GCHeapHardLimit", "c000000")));
+}
+
 TEST(PrestartKinds, AreThoseOfTheShippedLanguages) {
   absl::StatusOr<PolicySet> loaded =
       PolicySet::Load(SANDGLASS_SOURCE_DIR "/policy/data");
