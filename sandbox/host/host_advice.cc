@@ -1,6 +1,8 @@
 #include "sandbox/host/host_advice.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -69,6 +71,13 @@ Causes FindCauses(const HostReport& report) {
   return causes;
 }
 
+std::string ChrootAdvice() {
+  return "This is a chroot, in which the kernel lets nobody make user "
+         "namespaces. Let the directory be the root of a mount namespace, as a "
+         "container engine has it, or systemd-nspawn -D DIRECTORY, or "
+         "pivot_root(8). See docs/container.md";
+}
+
 std::string ContainerAdvice(const Causes& causes, const Surroundings& around) {
   std::vector<std::string> words;
   if (!around.missing_rights.empty()) {
@@ -124,10 +133,33 @@ std::string HostAdvice(const Causes& causes, const Surroundings& around) {
   return "See docs/security.md";
 }
 
+// Whether the root directory isn't that of the mount namespace, as after
+// chroot(8): from there the kernel lets nobody make user namespaces. Above the
+// true root there is no other directory.
+bool IsInChroot() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // A process whose root is further down may leave its old one upwards.
+    struct stat root {};
+    struct stat above {};
+    const int old_root = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const bool outside =
+        old_root >= 0 && ::fstat(old_root, &root) == 0 &&
+        ::chroot("/usr") == 0 && ::fchdir(old_root) == 0 &&
+        ::stat("..", &above) == 0 &&
+        (root.st_dev != above.st_dev || root.st_ino != above.st_ino);
+    ::_exit(outside ? 1 : 0);
+  }
+  int status = 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child &&
+         WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
 }  // namespace
 
 Surroundings ReadSurroundings() {
   Surroundings around;
+  around.chroot = IsInChroot();
   around.container = ::access("/run/.containerenv", F_OK) == 0 ||
                      ::access("/.dockerenv", F_OK) == 0 ||
                      std::getenv("KUBERNETES_SERVICE_HOST") != nullptr ||
@@ -170,8 +202,9 @@ absl::Status CheckMissing(const HostReport& report,
       missing.empty() ? "root can't make jails here"
                       : "this host lacks required isolation: ",
       missing, ". ",
-      around.container ? ContainerAdvice(causes, around)
-                       : HostAdvice(causes, around),
+      causes.users && around.chroot ? ChrootAdvice()
+      : around.container            ? ContainerAdvice(causes, around)
+                                    : HostAdvice(causes, around),
       excusable ? ", or accept the weaker jail with --excuse-missing NAME"
                 : ""));
 }

@@ -14,6 +14,7 @@ namespace sandglass::sandbox {
 // provide what is missing.
 struct Surroundings {
   bool container = false;  // of a container engine
+  bool chroot = false;     // chroot(8) was used
   // Capabilities that the start needs and root lacks here, for example "CHOWN".
   std::vector<std::string> missing_rights;
 };

@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 namespace sandglass::sandbox {
 namespace {
@@ -91,6 +96,42 @@ TEST(HostAdvice, AContainerOnAHostWithoutUserNamespacesHearsOfTheSetting) {
              {.container = true}),
       AllOf(HasSubstr("user.max_user_namespaces"),
             EndsWith("See docs/container.md")));
+}
+
+TEST(HostAdvice, AChrootIsNamedAndNoSetting) {
+  for (const bool container : {false, true}) {
+    EXPECT_THAT(
+        Advice({{"user-namespace", kRefused}},
+               {.container = container, .chroot = true}),
+        AllOf(HasSubstr("This is a chroot"), HasSubstr("systemd-nspawn -D"),
+              Not(HasSubstr("max_user_namespaces"))));
+  }
+  // There it is something else.
+  EXPECT_THAT(
+      Advice({{"cgroup-kill", "can't make a group in /g"}}, {.chroot = true}),
+      HasSubstr("Delegate=yes"));
+}
+
+TEST(HostAdvice, SeesTheChrootThatItIsIn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  EXPECT_FALSE(ReadSurroundings().chroot);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Any directory that has a /usr.
+    char root[] = "/tmp/sandglass-chroot-XXXXXX";
+    if (::mkdtemp(root) == nullptr || ::chdir(root) != 0 ||
+        ::mkdir("usr", 0755) != 0 || ::chroot(".") != 0) {
+      ::_exit(2);
+    }
+    const bool seen = ReadSurroundings().chroot;
+    (void)!::chdir("/");
+    ::rmdir("usr");
+    ::_exit(seen ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(HostAdvice, NoDelegationNamesTheUnitsWord) {
