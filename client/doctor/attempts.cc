@@ -1,6 +1,7 @@
 #include "client/doctor/attempts.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
@@ -281,6 +282,20 @@ absl::Span<const Attempt> SocketAttempts() { return kSockets; }
 absl::Span<const Attempt> NetworkAttempts() { return kNetworkTable; }
 absl::Span<const Attempt> CallAttempts() { return kCalls; }
 absl::Span<const Attempt> LookAttempts() { return kLook; }
+
+absl::string_view LayerOf(absl::string_view protection_or_attempt) {
+  static constexpr std::pair<absl::string_view, absl::string_view> kRestOn[] = {
+      {"landlock", "landlock"},
+      {"memory-limit", "memory-limit"},
+      {"process-limit", "pids-limit"},
+      {"cpu-limit", "cpu-limit"},
+      // The attempt. There is no such protection: "own-limits" has others, too.
+      {"core-limit", "core-limit"}};
+  for (const auto& [id, layer] : kRestOn) {
+    if (id == protection_or_attempt) return layer;
+  }
+  return "";
+}
 
 bool IsSeenFromInside(const Protection& protection) {
   for (const auto part : {SelfAttempts(), FileAttempts(), SocketAttempts(),

@@ -36,6 +36,10 @@ absl::Span<const Attempt> CallAttempts();
 // The attempts of `sandglass-probe look`, apart from the namespaces' numbers.
 absl::Span<const Attempt> LookAttempts();
 
+// The layer in the daemon's report without which this protection, or this
+// attempt, can't be there; empty: none that the daemon may lack.
+absl::string_view LayerOf(absl::string_view protection_or_attempt);
+
 // Whether a single run can check it from inside; otherwise it takes other runs,
 // or a verdict.
 bool IsSeenFromInside(const Protection& protection);

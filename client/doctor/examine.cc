@@ -16,11 +16,17 @@
 namespace sandglass::client {
 namespace {
 
-std::vector<Attempt> InsideAttempts() {
+// Those that need what the daemon says it has.
+std::vector<Attempt> InsideAttempts(const v1::GetServerInfoResponse& info) {
   std::vector<Attempt> all;
   for (const auto part : {SelfAttempts(), FileAttempts(), SocketAttempts(),
                           NetworkAttempts(), CallAttempts()}) {
-    all.insert(all.end(), part.begin(), part.end());
+    for (const Attempt& attempt : part) {
+      if (WhyLacking(info, attempt.name).empty() &&
+          WhyLacking(info, attempt.protection).empty()) {
+        all.push_back(attempt);
+      }
+    }
   }
   return all;
 }
@@ -44,7 +50,7 @@ class Examiner {
         asker_(asker),
         progress_(progress),
         examination_(examination),
-        inside_(InsideAttempts()) {}
+        inside_(InsideAttempts(examination.info)) {}
 
   absl::Status Run() {
     absl::Status status = ChooseLanguages();
@@ -72,6 +78,13 @@ class Examiner {
   void GoIntoLimits(const Way& way);
   bool IsWhole(const Way& way);
   void MarkWhole(const std::string& name);
+
+  bool AddIfLacking(const Way& way, const char* protection) {
+    const std::string why = WhyLacking(examination_.info, protection);
+    if (why.empty()) return false;
+    examination_.Add(way, Judgement{protection, State::kMissing, why});
+    return true;
+  }
 
   void Log(const Way& way, absl::Span<const Attempt> attempts,
            const ProbeReply& reply) {
@@ -152,6 +165,9 @@ void Examiner::Conclude(const Way& way,
   ProbeReply reply = ReplyOf(*answer);
   LeaveOut(options_.environment, reply);
   examination_.Add(way, JudgeAnswers(inside_, reply));
+  for (const Protection& protection : Protections()) {
+    if (IsSeenFromInside(protection)) AddIfLacking(way, protection.id);
+  }
   Log(way, inside_, reply);
 }
 
@@ -240,6 +256,7 @@ void Examiner::GoIntoLimits(const Way& way) {
   Judgement evidence = {"evidence", State::kNotChecked, "no limit was met"};
   for (const LimitTrial& trial : LimitTrials()) {
     if (asker_.interrupted()) return;
+    if (AddIfLacking(way, trial.protection)) continue;
     progress_(absl::StrCat(way.name, ", ", trial.protection));
     v1::Limits in_force = limits_[way.name];
     v1::RunCodeRequest request = asker_.Request(way, {});

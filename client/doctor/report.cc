@@ -208,6 +208,36 @@ void AppendLayers(const Examination& examination, std::string& text) {
   absl::StrAppend(&text, TextTable(rows, "  "));
 }
 
+// What the daemon reports of itself that is no protection, and not as it should
+// be.
+std::vector<std::string> Notices(const v1::GetServerInfoResponse& info) {
+  std::vector<std::string> notices;
+  if (!info.policy().reload_error().empty()) {
+    notices.push_back(absl::StrCat(
+        "the last reload of the policy failed, so the one before is in force: ",
+        info.policy().reload_error()));
+  }
+  for (const v1::PoolKind& kind : info.pool()) {
+    if (kind.fill_failures() == 0 || kind.idle() > 0 || kind.target() == 0) {
+      continue;
+    }
+    notices.push_back(absl::StrCat(
+        "none of ", kind.target(), " jails of the kind ", kind.kind(),
+        " (profile ", kind.profile(), ") is ready, and ", kind.fill_failures(),
+        " could not be made; the daemon's log says why"));
+  }
+  return notices;
+}
+
+void AppendNotices(const Examination& examination, std::string& text) {
+  const std::vector<std::string> notices = Notices(examination.info);
+  if (notices.empty()) return;
+  absl::StrAppend(&text, "\nNot as it should be\n");
+  for (const std::string& notice : notices) {
+    absl::StrAppend(&text, "  ", VisibleText(notice), "\n");
+  }
+}
+
 void AppendAdvice(const Examination& examination, const std::vector<Found>& all,
                   std::string& text) {
   std::string advice;
@@ -219,7 +249,10 @@ void AppendAdvice(const Examination& examination, const std::vector<Found>& all,
                     "excuse_missing.\n    See docs/security.md#the-layers.\n");
   }
   for (const Found& found : all) {
-    if (found.state != State::kMissing) continue;
+    if (found.state != State::kMissing ||
+        !WhyLacking(examination.info, found.protection->id).empty()) {
+      continue;  // otherwise it is said above, of the layer
+    }
     absl::StrAppend(
         &advice, "  ", found.protection->name, ": ",
         VisibleText(DetailText(found)), "\n    Nothing is there against ",
@@ -232,6 +265,20 @@ void AppendAdvice(const Examination& examination, const std::vector<Found>& all,
 }
 
 }  // namespace
+
+std::string WhyLacking(const v1::GetServerInfoResponse& info,
+                       absl::string_view protection_or_attempt) {
+  const absl::string_view name = LayerOf(protection_or_attempt);
+  for (const v1::IsolationLayer& layer : info.isolation()) {
+    if (name.empty() || layer.name() != name ||
+        LayerStateOf(layer) != State::kMissing) {
+      continue;
+    }
+    return absl::StrCat("the daemon runs without the layer ", layer.name(),
+                        ": ", LayerDetail(layer));
+  }
+  return "";
+}
 
 Totals Count(const Examination& examination) {
   Totals totals;
@@ -282,6 +329,7 @@ std::string DoctorText(const Examination& examination, Detail detail) {
     }
   }
   AppendAdvice(examination, all, text);
+  AppendNotices(examination, text);
 
   const Totals totals = Count(examination);
   absl::StrAppendFormat(
@@ -355,6 +403,7 @@ std::string DoctorJson(const Examination& examination) {
                      {"ways", std::move(ways)},
                      {"skipped", std::move(skipped)},
                      {"layers", std::move(layers)},
+                     {"notices", Notices(examination.info)},
                      {"protections", std::move(protections)},
                      {"attempts", std::move(attempts)}};
   // Only ASCII, and never an exception for bytes that aren't UTF-8.

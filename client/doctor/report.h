@@ -53,6 +53,12 @@ struct Examination {
   }
 };
 
+// Says that the daemon does without the layer that this protection, or attempt,
+// rests on, and why; empty: it doesn't. Such a thing needn't be tried, and what
+// is to be done about it is what is to be done about the layer.
+std::string WhyLacking(const v1::GetServerInfoResponse& info,
+                       absl::string_view protection_or_attempt);
+
 struct Totals {
   int in_force = 0;
   int missing = 0;

@@ -57,7 +57,9 @@ Layer JudgeCrashes(const HelperSettings& settings) {
           "the hard limit of core files is 0 (ulimit -Hc), which stops "
           "no program that kernel.core_pattern starts for a crash; it "
           "is \"",
-          pattern, "\" now; allow 1 or more"));
+          pattern,
+          "\" now; start the daemon with 1 or more (LimitCORE=1 in a unit, "
+          "--ulimit core=1 for a container)"));
 }
 
 Layer JudgeModules(const HelperSettings& settings) {

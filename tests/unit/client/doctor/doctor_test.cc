@@ -289,6 +289,57 @@ TEST(DoctorReportTest, AnExcusedLayerIsMissingAndAnOptionalOneIsNot) {
   EXPECT_EQ(DoctorExitCode(examination), kExitNotChecked);
 }
 
+TEST(DoctorReportTest, WhatALayerLacksIsSaidOfTheLayer) {
+  Examination examination = GoodExamination();
+  v1::IsolationLayer& layer = *examination.info.add_isolation();
+  // A mere ulimit, which nobody need excuse.
+  layer.set_name("core-limit");
+  layer.set_state(v1::LAYER_STATE_NOT_AVAILABLE);
+  layer.set_detail("the hard limit is 0; start the daemon with 1");
+  EXPECT_THAT(WhyLacking(examination.info, "core-limit"),
+              HasSubstr("without the layer core-limit: the hard limit is 0"));
+  EXPECT_EQ(WhyLacking(examination.info, "raise-rlimit"), "");
+  EXPECT_EQ(DoctorExitCode(examination), kExitOk);
+  EXPECT_THAT(DoctorText(examination, Detail::kShort),
+              HasSubstr("not here  core-limit  the hard limit is 0; start"));
+
+  layer.set_name("pids-limit");
+  layer.set_required(true);
+  layer.set_state(v1::LAYER_STATE_EXCUSED);
+  layer.set_detail("no controller");
+  examination.found["process-limit"] = {
+      {"python", Judgement{"process-limit", State::kMissing,
+                           WhyLacking(examination.info, "process-limit")}}};
+  EXPECT_EQ(DoctorExitCode(examination), kExitProtectionMissing);
+  const std::string text = DoctorText(examination, Detail::kShort);
+  EXPECT_THAT(text, HasSubstr("mend the host, then start the daemon without"));
+  EXPECT_THAT(text, Not(HasSubstr("Nothing is there against fork bombs")));
+}
+
+TEST(DoctorReportTest, NoticesOfTheDaemonAreShownAndCountAsNothing) {
+  Examination examination = GoodExamination();
+  EXPECT_THAT(DoctorText(examination, Detail::kShort),
+              Not(HasSubstr("Not as it should be")));
+  examination.info.mutable_policy()->set_reload_error("bad.json: \x1b[2J");
+  v1::PoolKind& kind = *examination.info.add_pool();
+  kind.set_kind("python-science");
+  kind.set_profile("default");
+  kind.set_target(2);
+  kind.set_fill_failures(29);
+  const std::string text = DoctorText(examination, Detail::kShort);
+  EXPECT_THAT(text, HasSubstr("Not as it should be\n  the last reload of the "
+                              "policy failed, so the one before is in force: "
+                              "bad.json: \\x1b[2J\n"));
+  EXPECT_THAT(text, HasSubstr("none of 2 jails of the kind python-science "
+                              "(profile default) is ready, and 29 could not"));
+  EXPECT_EQ(nlohmann::json::parse(DoctorJson(examination))["notices"].size(),
+            2U);
+  EXPECT_EQ(DoctorExitCode(examination), kExitOk);
+  kind.set_idle(1);
+  EXPECT_THAT(DoctorText(examination, Detail::kShort),
+              Not(HasSubstr("python-science")));
+}
+
 TEST(DoctorReportTest, VerboseShowsAttemptsAndWhereTheyDiffer) {
   Examination examination = GoodExamination();
   examination.log = {{"no-keyrings", "keyctl", "EPERM", "bash"},
