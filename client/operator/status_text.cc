@@ -120,6 +120,12 @@ Rows ConditionRows(const v1::GetStatusResponse& status) {
   return rows;
 }
 
+bool AllHold(const v1::GetStatusResponse& status) {
+  return std::all_of(
+      status.conditions().begin(), status.conditions().end(),
+      [](const v1::Condition& condition) { return condition.holds(); });
+}
+
 std::string AuditText(const v1::GetStatusResponse& status) {
   if (!status.has_audit()) return "none is written";
   const v1::AuditState& audit = status.audit();
@@ -240,11 +246,12 @@ Rows SinceStartRows(const v1::GetStatusResponse& status) {
 }  // namespace
 
 std::string StatusText(const v1::GetStatusResponse& status, size_t width) {
-  std::string first =
-      absl::StrCat("sandglassd ", VisibleText(status.version()),
-                   status.ready() ? " is ready" : " is NOT READY",
-                   status.draining() ? ", ending: it takes no more calls" : "",
-                   ", up ", FormatLongTime(FromProto(status.uptime())));
+  std::string first = absl::StrCat(
+      "sandglassd ", VisibleText(status.version()),
+      status.ready() ? " is ready" : " is NOT READY",
+      status.ready() && !AllHold(status) ? ", but not all is well" : "",
+      status.draining() ? ", ending: it takes no more calls" : "", ", up ",
+      FormatLongTime(FromProto(status.uptime())));
   return absl::StrCat(absl::StrJoin(WrapText(first, width), "\n"), "\n",
                       Block("", ConditionRows(status), width),
                       Block("Now", NowRows(status), width),

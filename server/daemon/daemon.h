@@ -16,6 +16,11 @@ inline constexpr char kStartPage[] = "docs/troubleshooting.md";
 // Preconditions: single-threaded; no gRPC object exists.
 int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor);
 
+// Has the daemon that runs with these flags reload its policy, and waits until
+// it has. Needs root. Returns an exit status: 1 when the policy was refused and
+// the one that was in force stays.
+int ReloadDaemon(const ConfigFlags& flags);
+
 // Removes what a daemon with these flags left on the host. Called after its
 // end, because the daemon itself has no rights left to do it. Needs root.
 // Returns an exit status.

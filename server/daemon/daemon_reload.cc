@@ -20,6 +20,7 @@ constexpr absl::Duration kStockWait = absl::Milliseconds(200);
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> RunningDaemon::MakeTemplates() {
+  parts_.reloads.Begin();
   return parts_.policy_reader->Read(kPolicyReadWait);
 }
 
@@ -32,7 +33,19 @@ absl::Status RunningDaemon::RecordPolicy(const PolicySet& next,
   return audit_ ? audit_->RecordPolicy(next, changes) : absl::OkStatus();
 }
 
+void RunningDaemon::RecordRefusedPolicy(const absl::Status& why) {
+  if (audit_) audit_->RecordRefusedPolicy(why);
+  operations_.readiness().Set(
+      ReadyWhen::kPolicy,
+      absl::FailedPreconditionError(absl::StrCat(
+          "the last reload failed, so the one before is in force: ",
+          why.message())));
+  parts_.reloads.End(why);
+}
+
 void RunningDaemon::FollowPolicy(bool changed) {
+  operations_.readiness().Set(ReadyWhen::kPolicy, absl::OkStatus());
+  parts_.reloads.End(absl::OkStatus());
   if (changed) RenewPool();
   operations_.watch().Recheck();
   if (!config_.canaries) return;

@@ -11,6 +11,7 @@
 #include "sandbox/os/fd.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/daemon/heartbeat.h"
+#include "server/daemon/reload_record.h"
 #include "server/daemon/resolved_config.h"
 #include "server/images/image_files.h"
 #include "server/languages/prepared_store.h"
@@ -33,6 +34,7 @@ struct ServingParts {
   std::optional<LibrariesParts> libraries;  // absent when there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable
   os::Fd listener;                          // empty for TCP
+  ReloadRecord reloads;
   os::Fd audit_directory;                   // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
   std::unique_ptr<UnpackHelper> unpacker;  // null when there are no libraries

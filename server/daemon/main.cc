@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   bool check = false;
   bool supervise = false;
   bool sweep = false;
+  bool reload = false;
 
   CLI::App app("Runs programs in jails, for clients that ask over gRPC.",
                "sandglassd");
@@ -60,6 +61,9 @@ int main(int argc, char** argv) {
       "--sweep", sweep,
       "Remove what a daemon of this state directory that is gone left: "
       "its control groups and its socket; then exit");
+  app.add_flag("--reload", reload,
+               "Have the running daemon of this state directory reload its "
+               "policy, wait until it has, then exit; 1: it was refused");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -71,6 +75,7 @@ int main(int argc, char** argv) {
 
   if (sweep) return server::CleanUp(flags);
   if (check) return server::CheckDaemon(flags);
+  if (reload) return server::ReloadDaemon(flags);
   if (!supervise) return server::RunDaemon(flags, nullptr);
   return server::Supervise(
       [&](server::Heartbeat& heartbeat) {

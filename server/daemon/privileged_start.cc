@@ -125,6 +125,9 @@ std::optional<int> PrivilegedStart::AcquirePlaces() {
   absl::StatusOr<os::Fd> ids = HoldUidRange(settings_.ids);
   if (!ids.ok()) return FailStart(ids.status(), 1);
   ids_ = *std::move(ids);
+  absl::StatusOr<ReloadRecord> reloads = ReloadRecord::Make(config_.state_dir);
+  if (!reloads.ok()) return FailStart(reloads.status(), 1);
+  parts_.reloads = *std::move(reloads);
   // Check this before anything is made that only root could remove again.
   if (absl::Status free = CheckPorts(config_); !free.ok()) {
     return FailStart(free, 1);

@@ -88,7 +88,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   absl::Status StartExecs();
   void MakeServices();
   absl::Status ServeOperations();
-  // Unless it listens on a unix socket already.
+  // Unless it has a socket already. It is kept for the next daemon.
   absl::Status Listen();
   absl::Status StartGrpc();
   // So that the first clients are told what works here.
@@ -100,9 +100,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   absl::Status CheckPolicy(const PolicySet& next) override;
   absl::Status RecordPolicy(const PolicySet& next,
                             const PolicyChanges& changes) override;
-  void RecordRefusedPolicy(const absl::Status& why) override {
-    if (audit_) audit_->RecordRefusedPolicy(why);
-  }
+  void RecordRefusedPolicy(const absl::Status& why) override;
   void FollowPolicy(bool changed) override;
   // Checks whether the policy reader and the spawners answer.
   void WatchHelpers() override;

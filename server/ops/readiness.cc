@@ -26,6 +26,8 @@ struct ConditionRow {
   // The services that can't do their work without the condition. If only one
   // language or one disk is out of order, the others still work.
   std::vector<std::string_view> services;
+  // Whether the daemon as a whole is ready without it.
+  bool ready_without = false;
 };
 
 const ConditionRow& RowOf(size_t condition) {
@@ -38,12 +40,14 @@ const ConditionRow& RowOf(size_t condition) {
       // A daemon that can't go on without a helper ends, so that it is started
       // again.
       {"helpers", {}},
+      {"policy", {}, true},
+      {"warm", {}, true},
   }};
   return (*rows)[condition];
 }
 
 bool Needs(size_t condition, std::string_view service) {
-  if (service.empty()) return true;
+  if (service.empty()) return !RowOf(condition).ready_without;
   const auto& services = RowOf(condition).services;
   return std::find(services.begin(), services.end(), service) != services.end();
 }

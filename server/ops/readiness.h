@@ -19,7 +19,8 @@
 
 namespace sandglass::server {
 
-// The conditions that have to hold for the daemon to be ready.
+// What has to hold for the daemon to be ready, and, at the end, what only an
+// operator needs to know of: the daemon is ready without it.
 enum class ReadyWhen : size_t {
   kIsolation,  // a program that tries to get out of a jail doesn't
   kLanguages,  // the canaries of the languages succeed
@@ -27,15 +28,17 @@ enum class ReadyWhen : size_t {
   kDisk,       // there is room where the daemon writes
   kAudit,      // runs can be put on record
   kHelpers,    // the daemon's other processes answer
+  kPolicy,     // the last reload of the policy went well
+  kWarm,       // interpreters can be started ahead, so that runs needn't wait
 };
-inline constexpr size_t kReadyConditions = 6;
+inline constexpr size_t kReadyConditions = 8;
 
 // Says whether calls can be served, for each service by the name that gRPC's
 // health service uses, and with "" for the daemon as a whole. Thread-safe.
 //
 // When a condition fails, the services that could not do their work without it
-// are not served; "" is served only while all conditions hold. Before Start and
-// after Stop nothing is served.
+// are not served; "" is served only while all hold that readiness needs. Before
+// Start and after Stop nothing is served.
 class Readiness {
  public:
   // Called for each service at the start and whenever its state changes. A lock

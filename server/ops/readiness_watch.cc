@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/base/log.h"
 
@@ -23,27 +24,41 @@ constexpr uint64_t kSmallPart = 20;
 
 }  // namespace
 
-absl::Status PoolWatch::Check(const std::vector<PoolKeyState>& states) {
-  std::string failing;
+PoolWatch::Found PoolWatch::Check(const std::vector<PoolKeyState>& states) {
+  std::vector<std::string> failing;
+  std::vector<std::string> cold;
   std::map<JailKey, Seen> seen;
   for (const PoolKeyState& state : states) {
-    if (state.key.kind != sandbox::kExecKind) continue;
     const Seen was = seen_[state.key];
     // A state without new fills is no failure: nobody has tried since.
     const bool fails = (was.fails || state.fill_failures > was.failures) &&
                        state.idle == 0 && state.filled <= was.filled &&
                        state.target > 0;
     seen[state.key] = {state.filled, state.fill_failures, fails};
-    if (fails) {
-      absl::StrAppend(&failing, failing.empty() ? "" : ", ", "for profile ",
-                      state.key.profile.substr(0, state.key.profile.find('@')));
+    if (!fails) continue;
+    const std::string profile =
+        state.key.profile.substr(0, state.key.profile.find('@'));
+    if (state.key.kind == sandbox::kExecKind) {
+      failing.push_back(absl::StrCat("for profile ", profile));
+    } else {
+      cold.push_back(absl::StrCat(state.key.kind, " for profile ", profile,
+                                  " (", state.fill_failures, " failures)"));
     }
   }
   seen_ = std::move(seen);
-  if (failing.empty()) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("no jails can be made: ", failing,
-                   "; the log's pool_fill lines say why"));
+  Found found;
+  if (!failing.empty()) {
+    found.jails = absl::UnavailableError(
+        absl::StrCat("no jails can be made: ", absl::StrJoin(failing, ", "),
+                     "; the log's pool_fill_failed says why"));
+  }
+  if (!cold.empty()) {
+    found.warm = absl::UnavailableError(absl::StrCat(
+        "no interpreter can be started ahead, so runs take longer: ",
+        absl::StrJoin(cold, ", "),
+        "; the log's pool_fill_failed and helper_output say why"));
+  }
+  return found;
 }
 
 absl::Status JudgeYards(const std::vector<sandbox::YardStock>& yards) {
@@ -131,9 +146,10 @@ void ReadinessWatch::WatchPoolAndDisk() {
       yards_before =
           std::exchange(yards, JudgeYards(parts_.daemon->YardStocks()));
     }
-    absl::Status made = pool.Check(parts_.daemon->PoolStates());
-    if (made.ok() && !yards_before.ok()) made = yards;
-    parts_.readiness->Set(ReadyWhen::kPool, made);
+    PoolWatch::Found pools = pool.Check(parts_.daemon->PoolStates());
+    if (pools.jails.ok() && !yards_before.ok()) pools.jails = yards;
+    parts_.readiness->Set(ReadyWhen::kPool, pools.jails);
+    parts_.readiness->Set(ReadyWhen::kWarm, pools.warm);
     parts_.readiness->Set(ReadyWhen::kDisk, CheckRoom(parts_.directories));
     CheckAuditAnswers();
   } while (!StopsWithin(kLookEvery));

@@ -101,13 +101,18 @@ class ReadinessWatch {
   std::vector<std::thread> threads_;
 };
 
-// Finds out which jails can't be made. It only looks at the kind to which all
-// runs fall back, and reports keys that have no idle jail and whose latest
-// fills all failed. Without jails in which an interpreter waits, runs are
-// merely slower. It remembers what it saw before.
+// Finds out which jails can't be made: keys that have no idle jail and whose
+// latest fills all failed. It remembers what it saw before.
 class PoolWatch {
  public:
-  absl::Status Check(const std::vector<PoolKeyState>& states);
+  struct Found {
+    // Of the kind to which all runs fall back.
+    absl::Status jails;
+    // Of the kinds in which an interpreter waits. Without them, runs are merely
+    // slower.
+    absl::Status warm;
+  };
+  Found Check(const std::vector<PoolKeyState>& states);
 
  private:
   struct Seen {

@@ -150,7 +150,9 @@ void AddAdmission(const v1::GetStatusResponse& status, FamilyList& list) {
 }
 
 void AddConditions(const v1::GetStatusResponse& status, FamilyList& list) {
-  list.Gauge("sandglass_ready", "1 while all conditions hold.", status.ready());
+  list.Gauge("sandglass_ready",
+             "1 while all conditions hold that readiness needs.",
+             status.ready());
   list.Gauge("sandglass_draining", "1 while it ends.", status.draining());
   list.Begin(MetricType::Gauge, "sandglass_condition",
              "1 while the condition holds.");

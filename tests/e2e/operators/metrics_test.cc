@@ -49,7 +49,7 @@ TEST_F(MetricsOfDaemon, DebiansPrometheusReadsThemAndItsRulesAreQuiet) {
                    " 'sandglass_condition{condition=\"isolation\"}' 2>&1"));
   EXPECT_THAT(said, HasSubstr("promtool says nothing wrong\n"));
   EXPECT_THAT(said, HasSubstr("promtool tries the rules: SUCCESS"));
-  EXPECT_THAT(said, HasSubstr("rules: 16\n"));
+  EXPECT_THAT(said, HasSubstr("rules: 17\n"));
   EXPECT_THAT(said, HasSubstr("up{job=\"sandglass\"} 1\n"));
   EXPECT_THAT(said,
               HasSubstr("sum(sandglass_runs_total{language=\"bash\"}) 4\n"));

@@ -1,6 +1,7 @@
 // SIGHUP puts what the policy directory says into force, or keeps what was.
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "sandglass/v1/operator.pb.h"
 #include "tests/support/calls/sessions.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/temp_dir.h"
@@ -70,6 +72,23 @@ class PolicyReload : public OwnDaemonTest {
              now.reload_error() != before.reload_error();
     }));
     return State().reload_error();
+  }
+  int ReloadCommand() const {
+    return WEXITSTATUS(daemon_->Command("--reload"));
+  }
+  // Of this name.
+  v1::Condition Condition(const std::string& name) {
+    std::string answer;
+    v1::GetStatusResponse status;
+    EXPECT_THAT(client().CallRaw("/sandglass.v1.OperatorService/GetStatus", "",
+                                 &answer),
+                IsOk());
+    EXPECT_TRUE(status.ParseFromString(answer));
+    EXPECT_TRUE(status.ready()) << "it serves with the old policy";
+    for (const v1::Condition& condition : status.conditions()) {
+      if (condition.name() == name) return condition;
+    }
+    return {};
   }
   RunResult Under(const std::string& profile, const std::string& code,
                   const std::string& language = "python") {
@@ -130,6 +149,10 @@ TEST_F(PolicyReload, AnInvalidPolicyIsReportedAndTheOldOneKept) {
   EXPECT_THAT(Reload(), HasSubstr("bad.json: /limitz: unknown key"));
   EXPECT_EQ(Said("mine", kShowA), "1\n");
   EXPECT_EQ(State().digest(), digest);
+  EXPECT_FALSE(Condition("policy").holds());
+  EXPECT_THAT(Condition("policy").detail(), HasSubstr("limitz"));
+  // Once more the same error, which only whoever waits for it can see.
+  EXPECT_EQ(ReloadCommand(), 1);
   WriteProfile("bad", R"({"description": "d", "seccomp": "nothing"})");
   EXPECT_THAT(Reload(), HasSubstr("nothing"));
   WriteProfile("bad", R"({"description": "d", "session_files": "durable"})");
@@ -142,7 +165,9 @@ TEST_F(PolicyReload, AnInvalidPolicyIsReportedAndTheOldOneKept) {
                       fs::perms::others_read | fs::perms::others_exec,
                   fs::perm_options::add);
   EXPECT_EQ(Said("mine", kShowA), "1\n");
-  EXPECT_EQ(Reload(), "");
+  EXPECT_EQ(ReloadCommand(), 0);
+  EXPECT_EQ(State().reload_error(), "");
+  EXPECT_TRUE(Condition("policy").holds());
   EXPECT_EQ(Said("mine", kShowA), "2\n");
   EXPECT_NE(State().digest(), digest);
   const std::string audit = ReadFile(audit_.Path("log/audit-0000000001.jsonl"));

@@ -381,17 +381,22 @@ absl::Status Daemon::Stop() {
   return absl::OkStatus();
 }
 
-absl::Status Daemon::Sweep() const {
+int Daemon::Command(const char* option) const {
   const std::string path = DaemonPath();
   const std::string state_dir = directory_ + "/state";
   const pid_t pid = fork();
   if (pid == 0) {
-    execl(path.c_str(), "sandglassd", "--sweep", "--state-dir",
-          state_dir.c_str(), "--listen", address_.c_str(), nullptr);
+    execl(path.c_str(), "sandglassd", option, "--state-dir", state_dir.c_str(),
+          "--listen", address_.c_str(), nullptr);
     _exit(127);
   }
   int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+  return pid < 0 || waitpid(pid, &status, 0) != pid ? -1 : status;
+}
+
+absl::Status Daemon::Sweep() const {
+  const int status = Command("--sweep");
+  if (status != 0) {
     return absl::InternalError(
         absl::StrCat("sandglassd --sweep ended with wait status ", status));
   }

@@ -87,6 +87,8 @@ class Daemon {
   absl::Status Stop();
   // Runs `sandglassd --sweep` for this daemon's directory.
   absl::Status Sweep() const;
+  // The wait status of a sandglassd with this option for the same directory.
+  int Command(const char* option) const;
   // What is still there of a daemon that has ended, after waiting up to
   // `timeout` for it to go.
   Leftovers FindLeftovers(absl::Duration timeout, bool expect_no_groups = true);

@@ -97,6 +97,20 @@ TEST_F(ReadinessTest, AConditionTakesAwayOnlyTheServicesThatNeedIt) {
   EXPECT_EQ(conditions[1].detail(), "ruby is broken");
 }
 
+TEST_F(ReadinessTest, IsReadyWithWhatOnlyTheOperatorNeedsToKnow) {
+  readiness_.Set(ReadyWhen::kIsolation, absl::OkStatus());
+  Start();
+  told_.clear();
+  readiness_.Set(ReadyWhen::kPolicy, absl::InternalError("bad.json"));
+  readiness_.Set(ReadyWhen::kWarm, absl::InternalError("no python"));
+  EXPECT_TRUE(readiness_.Ready());
+  EXPECT_THAT(told_, IsEmpty());
+  const auto conditions = readiness_.Conditions();
+  EXPECT_EQ(conditions[static_cast<int>(ReadyWhen::kPolicy)].name(), "policy");
+  EXPECT_FALSE(conditions[static_cast<int>(ReadyWhen::kPolicy)].holds());
+  EXPECT_FALSE(conditions[static_cast<int>(ReadyWhen::kWarm)].holds());
+}
+
 TEST_F(ReadinessTest, NothingIsServedAfterItsEnd) {
   readiness_.Set(ReadyWhen::kIsolation, absl::OkStatus());
   Start();
@@ -121,18 +135,24 @@ PoolKeyState StateOf(uint32_t idle, uint64_t filled, uint64_t failures) {
 
 TEST(PoolWatch, FailsWhileNoJailCanBeMade) {
   PoolWatch watch;
-  EXPECT_EQ(watch.Check({StateOf(0, 0, 0)}), absl::OkStatus());
-  EXPECT_THAT(std::string(watch.Check({StateOf(0, 0, 3)}).message()),
+  EXPECT_EQ(watch.Check({StateOf(0, 0, 0)}).jails, absl::OkStatus());
+  EXPECT_THAT(std::string(watch.Check({StateOf(0, 0, 3)}).jails.message()),
               HasSubstr("no jails can be made: for profile default"));
   // Nobody has tried since.
-  EXPECT_FALSE(watch.Check({StateOf(0, 0, 3)}).ok());
-  EXPECT_EQ(watch.Check({StateOf(1, 1, 3)}), absl::OkStatus());
+  EXPECT_FALSE(watch.Check({StateOf(0, 0, 3)}).jails.ok());
+  EXPECT_EQ(watch.Check({StateOf(1, 1, 3)}).jails, absl::OkStatus());
   // Another failure beside jails that wait is none.
-  EXPECT_EQ(watch.Check({StateOf(1, 1, 4)}), absl::OkStatus());
+  EXPECT_EQ(watch.Check({StateOf(1, 1, 4)}).jails, absl::OkStatus());
   // Without an interpreter that waits runs start one.
-  PoolKeyState python = StateOf(0, 0, 5);
+  PoolKeyState python = StateOf(0, 0, 29);
   python.key.kind = "python-lean";
-  EXPECT_EQ(watch.Check({StateOf(1, 1, 4), python}), absl::OkStatus());
+  const PoolWatch::Found found = watch.Check({StateOf(1, 1, 4), python});
+  EXPECT_EQ(found.jails, absl::OkStatus());
+  EXPECT_THAT(std::string(found.warm.message()),
+              HasSubstr("python-lean for profile default (29 failures)"));
+  python.idle = 1;
+  python.filled = 1;
+  EXPECT_EQ(watch.Check({StateOf(1, 1, 4), python}).warm, absl::OkStatus());
 }
 
 TEST(YardConditions, HoldsWhileAYardMakesWhatJailsAreMadeOf) {
