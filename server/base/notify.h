@@ -6,8 +6,9 @@
 namespace sandglass::server {
 
 // Tells the service manager ("READY=1", "STOPPING=1") by the datagram that
-// sd_notify(3) describes. Does nothing when NOTIFY_SOCKET is not set.
-void NotifyServiceManager(const std::string& state);
+// sd_notify(3) describes, with a descriptor for it unless that is -1. Does
+// nothing when NOTIFY_SOCKET is not set.
+void NotifyServiceManager(const std::string& state, int fd = -1);
 
 }  // namespace sandglass::server
 

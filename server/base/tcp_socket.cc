@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +14,12 @@
 
 namespace sandglass::server {
 
-absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
-                                   const std::string& address) {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+// Null when it is no address.
+AddressList ParseTcp(const std::string& address) {
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
@@ -27,11 +32,31 @@ absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
   if (colon == std::string::npos ||
       ::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints,
                     &found) != 0) {
+    found = nullptr;
+  }
+  return {found, ::freeaddrinfo};
+}
+
+// Both have the same family, IPv4 or IPv6.
+bool SameHost(const sockaddr& a, const sockaddr& b) {
+  if (a.sa_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(a).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(b).sin_addr.s_addr;
+  }
+  return std::memcmp(&reinterpret_cast<const sockaddr_in6&>(a).sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr,
+                     sizeof(in6_addr)) == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
+                                   const std::string& address) {
+  const AddressList found = ParseTcp(address);
+  if (found == nullptr) {
     return absl::UnavailableError(
         absl::StrCat(setting, ": ", address, " is no address"));
   }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
-      found, ::freeaddrinfo);
   os::Fd socket(::socket(found->ai_family,
                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
@@ -47,6 +72,23 @@ absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
   return absl::UnavailableError(absl::StrCat(
       setting, ": can't listen on ", address, ": ", ErrorText(error),
       error == EADDRINUSE ? "; another program has it, see ss -ltnp" : ""));
+}
+
+bool ListensOnTcp(const os::Fd& socket, const std::string& address) {
+  const AddressList wanted = ParseTcp(address);
+  sockaddr_storage own{};
+  socklen_t size = sizeof(own);
+  if (wanted == nullptr ||
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) !=
+          0 ||
+      own.ss_family != wanted->ai_family ||
+      !SameHost(reinterpret_cast<const sockaddr&>(own), *wanted->ai_addr)) {
+    return false;
+  }
+  // The port of an IPv6 address is at the same place.
+  const in_port_t port =
+      reinterpret_cast<const sockaddr_in*>(wanted->ai_addr)->sin_port;
+  return port == 0 || ntohs(port) == TcpPortOf(socket);
 }
 
 int TcpPortOf(const os::Fd& socket) {

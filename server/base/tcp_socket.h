@@ -14,6 +14,10 @@ namespace sandglass::server {
 absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
                                    const std::string& address);
 
+// Whether this socket, of whoever made it, listens on a numeric "IP:PORT", on
+// any port if that is 0.
+bool ListensOnTcp(const os::Fd& socket, const std::string& address);
+
 // The port that such a socket listens on.
 int TcpPortOf(const os::Fd& socket);
 

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <utility>
 
@@ -72,6 +73,27 @@ absl::Status RemoveStaleSocket(const std::string& path) {
   return absl::OkStatus();
 }
 
+bool ListensOnUnix(const os::Fd& socket, const std::string& path) {
+  sockaddr_un address{};
+  socklen_t size = sizeof(address);
+  struct stat info {};
+  return ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address),
+                       &size) == 0 &&
+         address.sun_family == AF_UNIX &&
+         size > offsetof(sockaddr_un, sun_path) && path == address.sun_path &&
+         // Its file may have been removed.
+         ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+absl::Status SetSocketAccess(const UnixSocketOptions& options) {
+  const char* path = options.path.c_str();
+  if (::lchown(path, options.owner, options.group) != 0) {
+    return Failed(options.path, "chown");
+  }
+  return ::chmod(path, options.mode) == 0 ? absl::OkStatus()
+                                          : Failed(options.path, "chmod");
+}
+
 absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
   const std::string& path = options.path;
   const std::string directory =
@@ -101,10 +123,7 @@ absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options) {
     ::unlink(path.c_str());
     errno = error;
   };
-  if (::lchown(path.c_str(), options.owner, options.group) != 0) {
-    return Failed(path, "chown");
-  }
-  if (::chmod(path.c_str(), options.mode) != 0) return Failed(path, "chmod");
+  if (absl::Status set = SetSocketAccess(options); !set.ok()) return set;
   if (::listen(socket.get(), kListenBacklog) != 0) {
     return Failed(path, "listen");
   }

@@ -25,6 +25,12 @@ struct UnixSocketOptions {
 // the reasons of CheckNobodyElses of its directory.
 absl::StatusOr<os::Fd> ListenOnUnixSocket(const UnixSocketOptions& options);
 
+// Whether this socket, of whoever made it, listens at `path`.
+bool ListensOnUnix(const os::Fd& socket, const std::string& path);
+
+// Gives the socket at the path of `options` its owner and its mode.
+absl::Status SetSocketAccess(const UnixSocketOptions& options);
+
 // Returns whether somebody listens on the socket at `path`; false when there is
 // no socket.
 absl::StatusOr<bool> Answers(const std::string& path);

@@ -84,9 +84,9 @@ void WarnOfPolicyWriters(const Config& config) {
 
 }  // namespace
 
-int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
-  // Whatever files the process that started us left open aren't ours to use.
-  os::CloseFrom(3);
+int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor,
+              KeptListeners& listeners) {
+  listeners.CloseOthers();
   if (supervisor != nullptr) supervisor->KeepFromChildren();
   KeepHangUps();
   const pid_t parent = ::getppid();
@@ -100,7 +100,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   WarnOfPolicyWriters(settings->config);
 
   PrivilegedStart start(*std::move(settings));
-  if (const auto failed = start.AcquirePlaces()) return *failed;
+  if (const auto failed = start.AcquirePlaces(listeners)) return *failed;
   if (const auto failed = start.LookAtHost()) return *failed;
   start.OpenStores();
   // ORDER: spawner, egress proxy, reader and unpacker come before any thread
@@ -115,7 +115,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor) {
   if (const auto failed = start.OpenKeptPlaces()) return *failed;
   if (const auto failed = start.BindSocket()) return *failed;
   if (const auto failed = start.DropRights(supervisor, parent)) return *failed;
-  return Serve(start.Parts(supervisor));
+  return Serve(start.Parts(supervisor, listeners));
 }
 
 int CleanUp(const ConfigFlags& flags) {
@@ -139,6 +139,8 @@ int CleanUp(const ConfigFlags& flags) {
   // The daemon itself may not remove the socket, since the directory belongs to
   // root.
   if (config->listen.unix_path.empty()) return 0;
+  // A service manager keeps it for the next daemon.
+  if (Answers(config->listen.unix_path).value_or(false)) return 0;
   const absl::Status removed = RemoveStaleSocket(config->listen.unix_path);
   return removed.ok() ? 0 : FailStart(removed, 1);
 }

@@ -3,6 +3,7 @@
 
 #include "server/daemon/config.h"
 #include "server/daemon/heartbeat.h"
+#include "server/daemon/kept_listeners.h"
 
 namespace sandglass::server {
 
@@ -11,10 +12,12 @@ inline constexpr char kStartPage[] = "docs/troubleshooting.md";
 
 // Starts, serves and drains. `supervisor`: what a supervisor that forked this
 // process watches it by, whose death is also this one's; null: there is none.
-// Returns the process's exit status: 0 after an
-// orderly end, kExitBadConfig for what a restart would not help, else 1.
+// `listeners` are sockets that were kept for it. Returns the process's exit
+// status: 0 after an orderly end, kExitBadConfig for what a restart would not
+// help, else 1.
 // Preconditions: single-threaded; no gRPC object exists.
-int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor);
+int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor,
+              KeptListeners& listeners);
 
 // Has the daemon that runs with these flags reload its policy, and waits until
 // it has. Needs root. Returns an exit status: 1 when the policy was refused and

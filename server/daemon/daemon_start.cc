@@ -264,12 +264,16 @@ absl::Status RunningDaemon::ServeOperations() {
 }
 
 absl::Status RunningDaemon::Listen() {
-  if (parts_.listener.valid()) return absl::OkStatus();
-  absl::StatusOr<os::Fd> tcp =
-      ListenOnTcp("listen", config_.listen.tcp_address);
-  if (!tcp.ok()) return tcp.status();
-  parts_.listener = *std::move(tcp);
-  tcp_port_ = TcpPortOf(parts_.listener);
+  if (!parts_.listener.valid()) {
+    absl::StatusOr<os::Fd> tcp =
+        ListenOnTcp("listen", config_.listen.tcp_address);
+    if (!tcp.ok()) return tcp.status();
+    parts_.listener = *std::move(tcp);
+  }
+  if (config_.listen.unix_path.empty()) {
+    tcp_port_ = TcpPortOf(parts_.listener);
+  }
+  parts_.listeners->Keep(parts_.listener);
   return absl::OkStatus();
 }
 

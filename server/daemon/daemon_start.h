@@ -11,6 +11,7 @@
 #include "sandbox/os/fd.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/daemon/heartbeat.h"
+#include "server/daemon/kept_listeners.h"
 #include "server/daemon/reload_record.h"
 #include "server/daemon/resolved_config.h"
 #include "server/images/image_files.h"
@@ -33,13 +34,14 @@ struct ServingParts {
   ImageStates image_states;
   std::optional<LibrariesParts> libraries;  // absent when there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable
-  os::Fd listener;                          // empty for TCP
+  os::Fd listener;                          // empty for TCP, unless it was kept
   ReloadRecord reloads;
-  os::Fd audit_directory;                   // empty: there is no audit log
+  os::Fd audit_directory;  // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;
   std::unique_ptr<UnpackHelper> unpacker;  // null when there are no libraries
   std::set<std::string> secrets;           // the names of those that there are
   Heartbeat* supervisor = nullptr;         // null when there is none
+  KeptListeners* listeners = nullptr;      // that keep `listener` for the next
 };
 
 // Logs why the daemon doesn't start; returns `exit_status`.

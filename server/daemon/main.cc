@@ -7,6 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "server/base/version.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/kept_listeners.h"
 #include "server/daemon/supervisor.h"
 #include "server/libraries/unpack_process.h"
 
@@ -76,10 +77,11 @@ int main(int argc, char** argv) {
   if (sweep) return server::CleanUp(flags);
   if (check) return server::CheckDaemon(flags);
   if (reload) return server::ReloadDaemon(flags);
-  if (!supervise) return server::RunDaemon(flags, nullptr);
+  server::KeptListeners listeners = server::KeptListeners::FromServiceManager();
+  if (!supervise) return server::RunDaemon(flags, nullptr, listeners);
   return server::Supervise(
       [&](server::Heartbeat& heartbeat) {
-        return server::RunDaemon(flags, &heartbeat);
+        return server::RunDaemon(flags, &heartbeat, listeners);
       },
-      [&] { return server::CleanUp(flags); });
+      [&] { return server::CleanUp(flags); }, {.listeners = &listeners});
 }

@@ -110,7 +110,7 @@ int FailedStart(const absl::Status& status) {
 
 }  // namespace
 
-std::optional<int> PrivilegedStart::AcquirePlaces() {
+std::optional<int> PrivilegedStart::AcquirePlaces(KeptListeners& listeners) {
   if (absl::Status made = MakeDirectories(config_.state_dir); !made.ok()) {
     return FailedStart(made);
   }
@@ -128,8 +128,11 @@ std::optional<int> PrivilegedStart::AcquirePlaces() {
   absl::StatusOr<ReloadRecord> reloads = ReloadRecord::Make(config_.state_dir);
   if (!reloads.ok()) return FailStart(reloads.status(), 1);
   parts_.reloads = *std::move(reloads);
+  parts_.listener = listeners.Take(config_.listen);
   // Check this before anything is made that only root could remove again.
-  if (absl::Status free = CheckPorts(config_); !free.ok()) {
+  Config to_bind = config_;
+  if (parts_.listener.valid()) to_bind.listen.tcp_address.clear();
+  if (absl::Status free = CheckPorts(to_bind); !free.ok()) {
     return FailStart(free, 1);
   }
 
@@ -291,13 +294,19 @@ std::optional<int> PrivilegedStart::OpenKeptPlaces() {
 
 std::optional<int> PrivilegedStart::BindSocket() {
   if (config_.listen.unix_path.empty()) return std::nullopt;
-  absl::StatusOr<os::Fd> bound = ListenOnUnixSocket(
-      {.path = config_.listen.unix_path,
-       .mode = config_.socket_mode,
-       // In a user namespace, root is the user who made the namespace and who
-       // is nobody special outside.
-       .owner = settings_.own_user_namespace ? 0 : settings_.identity.uid,
-       .group = settings_.socket_group});
+  const UnixSocketOptions options = {
+      .path = config_.listen.unix_path,
+      .mode = config_.socket_mode,
+      // In a user namespace, root is the user who made the namespace and who
+      // is nobody special outside.
+      .owner = settings_.own_user_namespace ? 0 : settings_.identity.uid,
+      .group = settings_.socket_group};
+  if (parts_.listener.valid()) {
+    const absl::Status set = SetSocketAccess(options);
+    if (!set.ok()) return FailStart(set, 1);
+    return std::nullopt;
+  }
+  absl::StatusOr<os::Fd> bound = ListenOnUnixSocket(options);
   if (!bound.ok()) return FailStart(bound.status(), 1);
   parts_.listener = *std::move(bound);
   return std::nullopt;
@@ -330,8 +339,10 @@ std::optional<int> PrivilegedStart::DropRights(Heartbeat* supervisor,
   return std::nullopt;
 }
 
-ServingParts PrivilegedStart::Parts(Heartbeat* supervisor) {
+ServingParts PrivilegedStart::Parts(Heartbeat* supervisor,
+                                    KeptListeners& listeners) {
   parts_.supervisor = supervisor;
+  parts_.listeners = &listeners;
   return std::move(parts_);
 }
 

@@ -16,6 +16,7 @@
 #include "server/daemon/config.h"
 #include "server/daemon/daemon_start.h"
 #include "server/daemon/heartbeat.h"
+#include "server/daemon/kept_listeners.h"
 #include "server/daemon/resolved_config.h"
 
 namespace sandglass::server {
@@ -32,7 +33,7 @@ class PrivilegedStart {
 
   // The state directory and the uids are this daemon's for as long as this
   // object lives.
-  std::optional<int> AcquirePlaces();
+  std::optional<int> AcquirePlaces(KeptListeners& listeners);
   std::optional<int> LookAtHost();
   void OpenStores();
   // What jails will be made from: templates, zygotes, and secrets for them.
@@ -43,7 +44,7 @@ class PrivilegedStart {
   std::optional<int> BindSocket();
   std::optional<int> DropRights(Heartbeat* supervisor, pid_t parent);
   // Call it once, when all steps went well.
-  ServingParts Parts(Heartbeat* supervisor);
+  ServingParts Parts(Heartbeat* supervisor, KeptListeners& listeners);
 
  private:
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> StartSandbox();

@@ -53,6 +53,13 @@ class Supervisor {
           {{"error", std::string(heartbeat.status().message())}});
       return 1;
     }
+    if (options_.listeners != nullptr) {
+      const absl::Status open = options_.listeners->Open();
+      if (!open.ok()) {
+        Log(LogLevel::kWarning, "socket_not_kept",
+            {{"error", std::string(open.message())}});
+      }
+    }
     absl::Duration backoff = options_.first_backoff;
     for (bool first = true;; first = false) {
       HandlePending();
@@ -65,6 +72,13 @@ class Supervisor {
             {{"error", ErrorText(errno)}});
       } else {
         const int status = WaitFor(child, heartbeat->get());
+        if ((*heartbeat)->beats() > 0) {
+          if (options_.listeners != nullptr) options_.listeners->Collect();
+        } else {
+          // The next one may fail as well. Until one serves, callers are told
+          // that there is none.
+          ReleaseListeners();
+        }
         // A daemon that wasn't ready for signals yet dies of them.
         if (stopping_ &&
             (status == kDiedOf + SIGTERM || status == kDiedOf + SIGINT)) {
@@ -90,10 +104,15 @@ class Supervisor {
   }
 
   void RunOnce(const std::function<int()>& function) {
+    ReleaseListeners();
     if (const pid_t child = Start(function); child > 0) WaitFor(child);
   }
 
  private:
+  void ReleaseListeners() {
+    if (options_.listeners != nullptr) options_.listeners->Release();
+  }
+
   // In the child, this does not return.
   pid_t Start(const std::function<int()>& function) {
     const pid_t self = ::getpid();
@@ -143,6 +162,9 @@ class Supervisor {
       if (stop) {
         stopping_ = true;
         still = 0;
+        // ORDER: before the daemon hears of it and closes its own, so that
+        // nobody waits for one that won't come.
+        ReleaseListeners();
       }
       // A signal from a terminal has already reached the child, and it would
       // take a second SIGINT as "at once". The clean-up gets no signals: it has

@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "server/daemon/heartbeat.h"
+#include "server/daemon/kept_listeners.h"
 
 namespace sandglass::server {
 
@@ -31,6 +32,9 @@ struct SupervisorOptions {
   absl::Duration patience = kSupervisorsPatience;
   absl::Duration start_patience = kStartPatience;
   absl::Duration end_patience = kEndPatience;
+  // What its daemons listen on, kept from one that has served to the next; or
+  // null.
+  KeptListeners* listeners = nullptr;
 };
 
 // Keeps a daemon running: calls `daemon` in a child process, and again in a new

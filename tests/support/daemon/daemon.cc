@@ -15,11 +15,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -224,7 +226,12 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   // The secret must never be seen inside a jail; tests look for it there.
   std::string path_variable = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
   std::string secret_variable = "SANDGLASS_TEST_SECRET=do-not-leak-me";
-  char* environment[] = {path_variable.data(), secret_variable.data(), nullptr};
+  std::string sockets_variable = "LISTEN_FDS=1";
+  char pid_variable[32] = "LISTEN_PID=";
+  char* environment[] = {
+      path_variable.data(), secret_variable.data(),
+      options.listener < 0 ? nullptr : sockets_variable.data(), pid_variable,
+      nullptr};
 
   const os::Fd log(
       open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
@@ -238,6 +245,11 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
     dup2(log.get(), 1);
     dup2(log.get(), 2);
     setsid();
+    if (options.listener >= 0) {
+      dup2(options.listener, 3);
+      char* const end = pid_variable + strlen(pid_variable);
+      std::to_chars(end, std::end(pid_variable), getpid());
+    }
     if (!options.state_seen_at.empty() &&
         (unshare(CLONE_NEWNS) != 0 ||
          mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||

@@ -30,6 +30,9 @@ struct DaemonOptions {
   // Takes over the directory (socket path, state) of an earlier daemon, which
   // must be dead.
   std::string directory;
+  // A socket that listens where the daemon is to, which it gets as a service
+  // manager would pass it; -1: none.
+  int listener = -1;
   // In a mount namespace of its own, where its state directory is at this path,
   // which is there already, as a container has it.
   std::string state_seen_at;

@@ -23,6 +23,7 @@
 namespace sandglass::server {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // The last call of x86-64's that the daemon's filter knows.
@@ -112,6 +113,15 @@ std::set<std::string> InBoth(const std::set<std::string>& a,
     if (b.contains(call)) both.insert(call);
   }
   return both;
+}
+
+// The socket outlives a restart only if somebody keeps it and its file is left.
+TEST(ServiceUnit, KeepsTheSocketOverARestartAndWaitsForAReload) {
+  EXPECT_THAT(Words("FileDescriptorStoreMax="), ElementsAre("1"));
+  EXPECT_THAT(Words("RuntimeDirectoryPreserve="), ElementsAre("restart"));
+  EXPECT_THAT(Words("ExecReload="),
+              ElementsAre("sandglassd", "--reload", "--config",
+                          "/etc/sandglass/sandglassd.json"));
 }
 
 TEST(ServiceUnit, RefusesNothingThatProgramsMayBeAllowed) {
