@@ -100,6 +100,8 @@ absl::Status RunningDaemon::WatchProcess() {
   absl::StatusOr<os::Fd> signals = OpenDaemonSignals();
   if (!signals.ok()) return signals.status();
   signals_ = *std::move(signals);
+  // ORDER: a thread from before would take signals that are meant for the loop.
+  parts_.helper_output->Start();
   helper_died_ = os::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!helper_died_.valid()) {
     return absl::InternalError(absl::StrCat("eventfd: ", ErrorText(errno)));

@@ -11,6 +11,7 @@
 #include "sandbox/os/fd.h"
 #include "sandbox/yard/sandbox.h"
 #include "server/daemon/heartbeat.h"
+#include "server/daemon/helper_output.h"
 #include "server/daemon/kept_listeners.h"
 #include "server/daemon/reload_record.h"
 #include "server/daemon/resolved_config.h"
@@ -28,6 +29,8 @@ namespace sandglass::server {
 struct ServingParts {
   ResolvedConfig settings;
   sandbox::HostReport host;
+  // Of all processes that the others here stand for, so it goes after them.
+  std::unique_ptr<HelperOutput> helper_output;
   std::unique_ptr<sandbox::Sandbox> sandbox;
   std::optional<PreparedStore> prepared;
   std::optional<CompileStore> compiled;  // absent when nothing is kept

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 #include "CLI/CLI.hpp"
+#include "server/base/log.h"
 #include "server/base/version.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/early_log.h"
 #include "server/daemon/kept_listeners.h"
 #include "server/daemon/supervisor.h"
 #include "server/libraries/unpack_process.h"
@@ -15,6 +18,7 @@ int main(int argc, char** argv) {
   namespace server = sandglass::server;
   // The daemon starts itself under another name; not for people.
   if (server::IsUnpacker(argc, argv)) return server::ServeUnpacker();
+  const server::LogFormat log_format = server::StartEarlyLog(argc, argv);
   server::ConfigFlags flags;
   bool check = false;
   bool supervise = false;
@@ -69,8 +73,13 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::fprintf(stderr, "sandglassd: %s (see sandglassd --help)\n",
-                 error.what());
+    if (log_format == server::LogFormat::kJson) {
+      server::Log(server::LogLevel::kError, "bad_command_line",
+                  {{"error", std::string(error.what())}});
+    } else {
+      std::fprintf(stderr, "sandglassd: %s (see sandglassd --help)\n",
+                   error.what());
+    }
     return server::kExitBadConfig;
   }
 

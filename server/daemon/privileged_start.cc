@@ -214,14 +214,6 @@ std::optional<int> PrivilegedStart::PlanJails() {
 
 absl::StatusOr<std::unique_ptr<sandbox::Sandbox>>
 PrivilegedStart::StartSandbox() {
-  const std::string instance = InstanceName(config_.state_dir);
-  // Starting the sandbox sweeps too, and says what keeps it from doing that.
-  if (const absl::Status swept =
-          sandbox::Sandbox::Sweep(config_.state_dir, instance);
-      absl::IsFailedPrecondition(swept)) {
-    Log(LogLevel::kWarning, "control_groups_left",
-        {{"because", std::string(swept.message())}});
-  }
   std::vector<sandbox::ZygoteOptions> zygotes;
   for (const PlannedZygote& zygote : settings_.zygotes) {
     zygotes.push_back(zygote.options);
@@ -229,7 +221,7 @@ PrivilegedStart::StartSandbox() {
   return sandbox::Sandbox::Start(
       {.spawner_path = config_.spawner,
        .state_dir = config_.state_dir,
-       .instance = instance,
+       .instance = InstanceName(config_.state_dir),
        .cgroup_parent = config_.cgroup_parent,
        .uids = settings_.uids,
        .max_jails = MaxJails(config_),
@@ -246,9 +238,9 @@ PrivilegedStart::StartSandbox() {
       parts_.host);
 }
 
-std::optional<int> PrivilegedStart::StartHelpers() {
+absl::Status PrivilegedStart::StartHelperProcesses() {
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> sandbox = StartSandbox();
-  if (!sandbox.ok()) return FailStart(sandbox.status(), 1);
+  if (!sandbox.ok()) return sandbox.status();
   parts_.sandbox = *std::move(sandbox);
   // ORDER: these helpers come after the daemon has moved into its own control
   // group, since a group that holds a third process isn't recognised as
@@ -258,19 +250,38 @@ std::optional<int> PrivilegedStart::StartHelpers() {
   egress_.template_ledger = spawners_end_.get();
   absl::StatusOr<std::unique_ptr<sandbox::EgressPort>> egress =
       StartEgress(std::move(egress_));
-  if (!egress.ok()) return FailStart(egress.status(), 1);
+  if (!egress.ok()) return egress.status();
   parts_.sandbox->SetEgress(*std::move(egress));
   spawners_end_.reset();
   absl::StatusOr<std::unique_ptr<PolicyReader>> reader = PolicyReader::Start(
       config_.policy_dir, settings_.policy, *std::move(ledger_),
       settings_.reader_uid, settings_.identity.gid);
-  if (!reader.ok()) return FailStart(reader.status(), 1);
+  if (!reader.ok()) return reader.status();
   parts_.policy_reader = *std::move(reader);
-  if (!parts_.libraries) return std::nullopt;
+  if (!parts_.libraries) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<UnpackHelper>> unpacker = UnpackHelper::Start(
       config_.libraries.dir, settings_.identity.uid, settings_.identity.gid);
-  if (!unpacker.ok()) return FailStart(unpacker.status(), 1);
+  if (!unpacker.ok()) return unpacker.status();
   parts_.unpacker = *std::move(unpacker);
+  return absl::OkStatus();
+}
+
+std::optional<int> PrivilegedStart::StartHelpers() {
+  // Starting the sandbox sweeps too, and says what keeps it from doing that.
+  if (const absl::Status swept = sandbox::Sandbox::Sweep(
+          config_.state_dir, InstanceName(config_.state_dir));
+      absl::IsFailedPrecondition(swept)) {
+    Log(LogLevel::kWarning, "control_groups_left",
+        {{"because", std::string(swept.message())}});
+  }
+  absl::StatusOr<std::unique_ptr<HelperOutput>> output = HelperOutput::Create();
+  if (!output.ok()) return FailStart(output.status(), 1);
+  parts_.helper_output = *std::move(output);
+  parts_.helper_output->Divert();
+  const absl::Status started = StartHelperProcesses();
+  // What they wrote comes before the error that it explains.
+  parts_.helper_output->EndDiversion();
+  if (!started.ok()) return FailStart(started, 1);
   return std::nullopt;
 }
 

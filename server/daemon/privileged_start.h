@@ -48,6 +48,7 @@ class PrivilegedStart {
 
  private:
   absl::StatusOr<std::unique_ptr<sandbox::Sandbox>> StartSandbox();
+  absl::Status StartHelperProcesses();
 
   // These are given up last: until the spawners have ended, nobody else may
   // have the state directory and the uids.

@@ -169,6 +169,7 @@ int RunningDaemon::EndWithoutHelper() {
   StopServing(kDeadHelperWait);
   if (audit_) audit_->Stop("a helper died");
   Log(LogLevel::kError, "stopped", {{"reason", "a helper died"}});
+  parts_.helper_output->Stop();
   // A worker that hangs because of the spawner's death must not keep us here.
   ::_exit(1);
 }

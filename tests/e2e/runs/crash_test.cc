@@ -1,6 +1,8 @@
 // The daemon or its spawner dies, is told to end, or can't start.
 
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -13,7 +15,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "nlohmann/json.hpp"
 #include "sandglass/v1/operator.pb.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/slowdown.h"
@@ -21,6 +25,8 @@
 
 namespace sandglass::testing {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr absl::Duration kSettle = absl::Seconds(10);
 // A helper that is asked for a sign of life every few seconds.
@@ -129,8 +135,45 @@ TEST_F(Crash, AKilledSpawnerEndsTheDaemonAndEverything) {
   EXPECT_TRUE(rest.all.empty()) << Join(rest);
 }
 
+// As a service manager starts it whose socket outlives the service.
+TEST_F(Crash, ADaemonListensOnTheSocketThatItIsGiven) {
+  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  daemon().Remember();
+  daemon().Signal(SIGKILL);
+  ASSERT_TRUE(daemon().Wait(kSettle).has_value());
+  const os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  daemon().socket_path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  fs::remove(daemon().socket_path());
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address),
+                   sizeof(address)),
+            0);
+  ASSERT_EQ(::listen(socket.get(), 16), 0);
+  auto next = Daemon::Start(
+      {.directory = daemon().directory(), .listener = socket.get()});
+  ASSERT_TRUE(next.ok()) << next.status().message();
+  EXPECT_THAT((*next)->client().Run(Bash("echo here")),
+              OutcomeIs(v1::OUTCOME_OK));
+  (*next)->Signal(SIGTERM);
+  EXPECT_EQ((*next)->Wait(kSettle), 0);
+  EXPECT_TRUE((*next)->Sweep().ok());
+  EXPECT_TRUE(fs::exists(daemon().socket_path())) << "it is the manager's";
+  fs::remove(daemon().socket_path());
+}
+
+// Whatever the process, the log has one format.
+void ExpectJsonLines(const std::string& log) {
+  for (const absl::string_view line :
+       absl::StrSplit(log, '\n', absl::SkipEmpty())) {
+    EXPECT_TRUE(nlohmann::json::parse(line, nullptr, false).is_object())
+        << line;
+  }
+}
+
 TEST_F(Crash, UnderSuperviseAKilledServerIsHealthyAgain) {
-  ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+  ASSERT_NO_FATAL_FAILURE(
+      StartDaemon({.config = R"({"log": {"format": "json"}})",
+                   .extra_arguments = {"--supervise"}}));
   const std::string marker = MakeMarker();
   StreamCall call(client().stub(), Endless(marker));
   ASSERT_TRUE(call.ReadUntil("ready"));
@@ -143,9 +186,21 @@ TEST_F(Crash, UnderSuperviseAKilledServerIsHealthyAgain) {
   ASSERT_TRUE(Kill(servers.front(), SIGKILL));
   ASSERT_TRUE(WaitUntilDead(servers, kSettle));
   call.Finish();
+  // Its socket is still there, and so the call waits for the next one.
+  EXPECT_THAT(client().Run(Bash("echo meanwhile")), OutcomeIs(v1::OUTCOME_OK));
   EXPECT_TRUE(ServingAgain());
   EXPECT_TRUE(WaitUntilDead(jail, kSettle)) << Describe(jail);
-  EXPECT_THAT(client().Run(Bash("echo again")), OutcomeIs(v1::OUTCOME_OK));
+  const std::vector<Process> zygotes = Named("python3");
+  ASSERT_FALSE(zygotes.empty());
+  ASSERT_TRUE(Kill(zygotes.front(), SIGKILL));
+  EXPECT_TRUE(WaitUntil(
+      [this] {
+        return absl::StrContains(daemon().LogTail(200), "the zygote died");
+      },
+      kSettle));
+  const std::string log = daemon().LogTail(1000);
+  EXPECT_THAT(log, ::testing::HasSubstr(R"("event":"daemon_died")"));
+  ExpectJsonLines(log);
   StopDaemon();
 }
 
