@@ -192,7 +192,8 @@ void StartOnCleanStack() {
   PyTuple_SetItem(arguments, 1, PyBool_FromLong(PeakKib() - before > kMuchKib));
   PyObject* code = PyObject_CallObject(script.finish, arguments);
   if (code == nullptr) {
-    PyErr_Print();
+    // Standard error is the program's, and the fault is ours.
+    PyErr_Clear();
     runner.Finish(1);
   }
   runner.Finish(static_cast<int>(PyLong_AsLong(code)));

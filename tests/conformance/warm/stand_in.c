@@ -32,7 +32,9 @@ void RunProgram(PyObject* rehearse, PyObject* prepare, PyObject* finish,
   if (done == NULL) Stop("rehearse");
   Py_DECREF(done);
   PyObject* exception = NULL;
-  PyObject* prepared = PyObject_CallFunctionObjArgs(prepare, argv, env, NULL);
+  PyObject* begin = PyObject_CallFunctionObjArgs(prepare, argv, env, NULL);
+  PyObject* prepared = begin == NULL ? NULL : PyObject_CallNoArgs(begin);
+  Py_XDECREF(begin);
   if (prepared != NULL) {
     PyObject* code = Py_NewRef(PyTuple_GET_ITEM(prepared, 0));
     PyObject* names = Py_NewRef(PyTuple_GET_ITEM(prepared, 1));

@@ -14,7 +14,6 @@ the process what it likes. The kernel goes on as long as both channels are as
 they were, and ends when they are not.
 """
 
-import gc
 import io
 import os
 from _signal import default_int_handler as _k_default_interrupt
@@ -278,7 +277,7 @@ class _Kernel:
         command = self._decode(self._line.decode())
         if command["op"] == "quit":
             try:
-                self._flush_open_files()
+                _k_flush_open_files()
             finally:
                 self._leave()
         if command["op"] == "ack":
@@ -309,17 +308,6 @@ class _Kernel:
         finally:
             _k_exit(0)
 
-    @staticmethod
-    def _flush_open_files():
-        """Those of a program would be, at its end."""
-        kinds = io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom
-        for thing in gc.get_objects():
-            if isinstance(thing, kinds):
-                try:
-                    thing.flush()
-                except BaseException:
-                    pass
-
     # Cells.
 
     def _run(self, command):
@@ -349,7 +337,7 @@ class _Kernel:
     @staticmethod
     def _plainly(error):
         name = type(error).__name__
-        if isinstance(error, KeyboardInterrupt):
+        if issubclass(type(error), KeyboardInterrupt):
             return _KernelOutcome("interrupted", 130, (name, "", f"{name}\n"))
         return _KernelOutcome("error", 1, (name, "", f"{name}\n"))
 
@@ -431,6 +419,6 @@ class _Kernel:
         """A process that the cell forked came to the cell's end."""
         if outcome.error is not None:
             _k_note_whole(outcome.error[2].rstrip("\n"))
-        self._flush_open_files()
+        _k_flush_open_files()
         self._streams.flush()
         _k_exit(outcome.exit_code)

@@ -3,6 +3,8 @@
 import _ast
 
 _k_set_trace, _k_set_profile = sys.settrace, sys.setprofile
+# Whatever the class of an exception makes of that name.
+_k_traceback_of = vars(BaseException)["__traceback__"].__get__
 
 # Of compile(): PyCF_ONLY_AST and PyCF_ALLOW_TOP_LEVEL_AWAIT; of code objects:
 # CO_FUTURE_ANNOTATIONS, which holds for later cells too, and CO_COROUTINE.
@@ -55,11 +57,14 @@ def _k_text(value):
 
 def _k_exit_code(error):
     """As a program's that ends so, and what it writes to stderr."""
-    value = getattr(error, "code", None)
+    try:
+        value = error.code
+    except Exception:
+        value = error
     if value is None:
         return 0, None
-    if isinstance(value, int):
-        return int(value) & 0xFF, None
+    if issubclass(type(value), int):
+        return int.__index__(value) & 0xFF, None
     return 1, _k_text(value)
 
 
@@ -283,12 +288,12 @@ class _KernelCells:
     def _describe(self, name, error):
         if error is None:
             return self._outcome or _KernelOutcome("ok", 0)
-        if isinstance(error, SystemExit):
+        kind = type(error)
+        if issubclass(kind, SystemExit):
             code, words = _k_exit_code(error)
             if words is not None:
                 _k_note_whole(words)
             return _KernelOutcome("exit", code)
-        kind = type(error)
         # First, because traceback takes an interrupt of it for its failure.
         value = _k_text(error)
         try:
@@ -300,13 +305,14 @@ class _KernelCells:
             _k_cut(value, _K_MAX_VALUE),
             _k_cut(text, _K_MAX_TRACEBACK),
         )
-        if isinstance(error, MemoryError):
+        frames = _k_traceback_of(error)
+        if issubclass(kind, MemoryError):
             # What filled the memory is in its frames.
-            self._clear_frames(error.__traceback__)
+            self._clear_frames(frames)
         else:
             sys.last_type, sys.last_value = kind, error
-            sys.last_traceback, sys.last_exc = error.__traceback__, error
-        if isinstance(error, KeyboardInterrupt):
+            sys.last_traceback, sys.last_exc = frames, error
+        if issubclass(kind, KeyboardInterrupt):
             return _KernelOutcome("interrupted", 130, details)
         return _KernelOutcome("error", 1, details)
 

@@ -379,7 +379,7 @@ class _KernelScreen:
 
     @staticmethod
     def _method(value, name):
-        if isinstance(value, type):
+        if issubclass(type(value), type):
             return None
         try:
             method = getattr(value, name, None)
@@ -390,7 +390,7 @@ class _KernelScreen:
     @staticmethod
     def _is_figure(value):
         module = _k_modules.get("matplotlib.figure")
-        return module is not None and isinstance(value, module.Figure)
+        return module is not None and issubclass(type(value), module.Figure)
 
     def _add_figure(self, figure, data):
         """As a picture; it counts as shown."""

@@ -7,8 +7,10 @@ Python.
 """
 
 import builtins
+import io
 import os
 import sys
+from gc import get_objects as _k_objects
 from time import time_ns as _k_now
 
 if type(__builtins__) is not dict:
@@ -29,6 +31,22 @@ _k_loaded_by_start = frozenset(sys.modules)
 _k_own_modules = {}
 # As long after a directory was changed another change may look the same.
 _K_CHANGES_UNSEEN_NS = 2_000_000_000
+
+
+def _k_flush_open_files():
+    """Files that are still open, wherever a program or cell has put them.
+
+    By what io knows of them: the word of an object for its class, and its own
+    flush(), may fail, print or wait.
+    """
+    kinds = io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom
+    for thing in _k_objects():
+        for kind in kinds:
+            if issubclass(type(thing), kind):
+                try:
+                    kind.flush(thing)
+                except BaseException:
+                    pass
 
 
 def _k_origin(module):

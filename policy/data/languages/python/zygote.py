@@ -209,7 +209,7 @@ def _rehearse_end():
     _flush_standard_files()
     _dismiss_signal_handlers(dry=True)
     _goes_unseen()
-    _flush_open_files()
+    _k_flush_open_files()
 
 
 # ---------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import _weakref
 import atexit
 import builtins
 import gc
-import io
 import operator
 import posix
 import sys
@@ -26,6 +25,10 @@ __builtins__ = dict(vars(builtins))
 _display = sys.__excepthook__
 _getpid, _kill, _write = posix.getpid, posix.kill, posix.write
 _modules = sys.modules
+_run_exit_functions = atexit._run_exitfuncs
+_exception_slots = vars(BaseException)
+_get_traceback = _exception_slots["__traceback__"].__get__
+_set_traceback = _exception_slots["__traceback__"].__set__
 
 # The builtins that Py_FinalizeEx() puts back: those of the time before io and
 # site added theirs (interp->builtins_copy).
@@ -42,27 +45,46 @@ _preloaded = {}
 # The program's __main__, from `prepare` to the begin of `finish`.
 _main = None
 
+# What follows takes some frames, whatever limit a program has set.
+_LEAST_RECURSION = 200
 
-def finish(exception, has_grown=False):
+
+def finish(exceptions, has_grown=False):
     """Ends the program as bare Python would. Returns its exit code.
 
     What it left is looked at only where it hasn't grown by much: a list of all
     its objects may be what the memory limit has no room for.
-    An exception in a list is taken out of it. Otherwise the caller's reference
-    keeps the exception and its class alive, and with the class all of __main__.
+    The exception, where there is one, is taken out of the list. The caller's
+    reference would keep it and its class alive, and with the class all of
+    __main__.
+
+    The program's objects are nowhere asked for their class, nor called by
+    methods of theirs that bare Python wouldn't call: that is code which may
+    fail. If something fails all the same, the result doesn't show it.
     """
+    code = [1 if exceptions else 0]
+    try:
+        if sys.getrecursionlimit() < _LEAST_RECURSION:
+            sys.setrecursionlimit(_LEAST_RECURSION)
+        _finish(exceptions, has_grown, code)
+    except BaseException:
+        _flush_ignoring_errors()
+    return code[0] & 0xFF
+
+
+def _finish(exceptions, has_grown, code):
+    """The steps of it. The exit code is in `code` as soon as it is known."""
     global _main
-    if type(exception) is list:
-        exception = exception.pop() if exception else None
+    exception = exceptions.pop() if exceptions else None
     _flush_ignoring_errors()
     namespace = vars(_main) if _main else {}
     _main = None
     # run_eval_code_obj() in Python/pythonrun.c: subclasses don't count.
     interrupted = type(exception) is KeyboardInterrupt
-    code, left = 0, False
+    left = False
     if exception is not None:
-        exception.__traceback__ = _without_own_frames(exception.__traceback__)
-        code, left = _leave_or_print(exception)
+        _cut_own_frames(exception)
+        code[0], left = _leave_or_print(exception)
         _empty(exception, left)
         exception = None
     if not left:
@@ -71,12 +93,11 @@ def finish(exception, has_grown=False):
         namespace.pop("__cached__", None)
     namespace = None
     if not _finalize(has_grown):
-        code = 120
+        code[0] = 120
     if interrupted and not left:
         # exit_sigint() in Modules/main.c.
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         _kill(_getpid(), _signal.SIGINT)
-    return code & 0xFF
 
 
 class _CStack:
@@ -182,9 +203,9 @@ def _prepare_end(ctypes):
 
 def _leave_or_print(exception):
     """PyErr_PrintEx(). Returns the exit code, and whether SystemExit set it."""
-    if isinstance(exception, SystemExit):
+    kind, traceback = type(exception), _get_traceback(exception)
+    if issubclass(kind, SystemExit):
         return _exit_code(exception), True
-    kind, traceback = type(exception), exception.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = kind, exception, traceback
     hook = getattr(sys, "excepthook", None)
     if hook is None:
@@ -198,8 +219,8 @@ def _leave_or_print(exception):
         problem = error
     if problem is None:
         return 1, False
-    own = problem.__traceback__ = _without_own_frames(problem.__traceback__)
-    if isinstance(problem, SystemExit):
+    own = _cut_own_frames(problem)
+    if issubclass(type(problem), SystemExit):
         return _exit_code(problem), True
     _write_to_stderr("Error in sys.excepthook:\n")
     _display(type(problem), problem, own)
@@ -216,9 +237,10 @@ def _exit_code(exception):
         value = exception
     if value is None:
         return 0
-    if isinstance(value, int):
+    if issubclass(type(value), int):
+        value = int.__index__(value)
         # PyLong_AsLong() has -1 for what a long can't hold.
-        return int(value) if -(2**63) <= value < 2**63 else -1
+        return value if -(2**63) <= value < 2**63 else -1
     stderr = getattr(sys, "stderr", None)
     try:
         text = str(value)
@@ -237,16 +259,20 @@ def _empty(exception, left):
     sys.last_value. The caller's reference may be there all the same."""
     if left:
         # In the order of SystemExit_clear() in Objects/exceptions.c.
-        if isinstance(exception, SystemExit):
+        if issubclass(type(exception), SystemExit):
             SystemExit.code.__set__(exception, None)
-        vars(exception).clear()
-        exception.args = ()
-        exception.__traceback__ = exception.__context__ = exception.__cause__ = None
+        _exception_slots["__dict__"].__get__(exception).clear()
+        _exception_slots["args"].__set__(exception, ())
+        for name in ("__traceback__", "__context__", "__cause__"):
+            _exception_slots[name].__set__(exception, None)
 
 
-def _without_own_frames(traceback):
+def _cut_own_frames(error):
+    """Takes our frames off the exception's traceback, and returns the rest."""
+    traceback = _get_traceback(error)
     while traceback and traceback.tb_frame.f_globals is globals():
         traceback = traceback.tb_next
+    _set_traceback(error, traceback)
     return traceback
 
 
@@ -255,12 +281,15 @@ def _write_to_stderr(text):
     try:
         sys.stderr.write(text)
     except BaseException:
-        _write(2, text.encode("utf-8", "backslashreplace"))
+        try:
+            _write(2, text.encode("utf-8", "backslashreplace"))
+        except OSError:
+            pass
 
 
 def _report_unraisable(error, where):
     """PyErr_WriteUnraisable()."""
-    own = error.__traceback__ = _without_own_frames(error.__traceback__)
+    own = _cut_own_frames(error)
     args = _UnraisableArgs((type(error), error, own, None, where))
     try:
         _c_stack.call(operator.call, sys.unraisablehook, args)
@@ -281,7 +310,7 @@ def _finalize(has_grown):
         except BaseException as error:
             _report_unraisable(error, threading)
     threading = None
-    _c_stack.call(atexit._run_exitfuncs)
+    _c_stack.call(_run_exit_functions)
     _c_stack.stop_other_threads()
     flushed = _flush_standard_files()
     unseen = False
@@ -299,7 +328,7 @@ def _finalize(has_grown):
         pass
     _flush_ignoring_errors()
     if not unseen:
-        _flush_open_files()
+        _k_flush_open_files()
     # The C library's own buffers: the process ends by _exit().
     _flush_c_files(None)
     return flushed
@@ -450,14 +479,3 @@ def _forget_modules():
         gc.collect()
     finally:
         current.value = frame
-
-
-def _flush_open_files():
-    """Files that are still open, wherever a program has put them."""
-    kinds = io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom
-    for thing in gc.get_objects():
-        if isinstance(thing, kinds):
-            try:
-                thing.flush()
-            except BaseException:
-                pass
