@@ -13,6 +13,7 @@
 #include "client/base/json_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/connection/error_text.h"
+#include "client/connection/preparing_wait.h"
 #include "client/run/consent.h"
 #include "client/run/output_printer.h"
 #include "client/run/rich_printer.h"
@@ -183,19 +184,24 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
                 InterruptWatcher& interrupts) {
   OutputPrinter printer(STDOUT_FILENO, STDERR_FILENO);
   RichPrinter rich(printer, results);
-  // The request to try next if a person wants that.
-  v1::RunCodeRequest asked = request;
   const absl::Time start = absl::Now();
   const bool stream = options.stream && !options.json;
-  CallEnd end =
-      stream ? CallStreaming(daemon, std::move(request), interrupts, rich)
-             : CallUnary(daemon, request, interrupts);
+  PreparingWait wait(
+      [&](const std::string& line) {
+        printer.Line(absl::StrCat("sandglass: ", line));
+      },
+      [&] { return interrupts.signal() != 0; });
+  CallEnd end;
+  do {
+    end = stream ? CallStreaming(daemon, request, interrupts, rich)
+                 : CallUnary(daemon, request, interrupts);
+  } while (wait.Again(end.status));
   if (end.response) {
     if (MayAskHere(*end.response, options)) {
       const std::optional<int> code =
-          AskForConsent(daemon, *end.response, asked, interrupts);
+          AskForConsent(daemon, *end.response, request, interrupts);
       if (code) return *code;
-      return CarryOutRun(daemon, std::move(asked), options, writer, results,
+      return CarryOutRun(daemon, std::move(request), options, writer, results,
                          interrupts);
     }
     if (stream && !end.response->replayed()) DropTruncationHint(*end.response);

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/connection/daemon.h"
+#include "client/connection/preparing_wait.h"
 #include "client/flags/options.h"
 #include "google/protobuf/map.h"
 #include "google/protobuf/message.h"
@@ -24,10 +25,14 @@ int Call(const Daemon& daemon, Stub& stub,
          grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                       Response*),
          const Request& request, Print print) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
   Response response;
-  const grpc::Status status = (stub.*method)(&context, request, &response);
+  grpc::Status status;
+  PreparingWait wait(SayOnStderr);
+  do {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
+    status = (stub.*method)(&context, request, &response);
+  } while (wait.Again(status));
   return status.ok() ? print(response) : FailCall(status, daemon);
 }
 

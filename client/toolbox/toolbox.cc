@@ -9,6 +9,7 @@
 #include "client/base/terminal_filter.h"
 #include "client/base/units.h"
 #include "client/base/utf8_check.h"
+#include "client/connection/preparing_wait.h"
 #include "client/toolbox/daemon_calls.h"
 
 namespace sandglass::client {
@@ -85,21 +86,26 @@ absl::StatusOr<std::string> Toolbox::CreateSandbox(
   const v1::CreateSessionRequest request = SessionRequestOf(options);
   grpc::Status status;
   std::string id;
-  if (options.get_or_create) {
-    v1::GetOrCreateSessionRequest wrapped;
-    *wrapped.mutable_create() = request;
-    v1::GetOrCreateSessionResponse response;
-    status = MakeCancellableCall(*daemon_.sessions,
-                                 &v1::SessionService::Stub::GetOrCreateSession,
-                                 wrapped, response, cancel, kQuick);
-    id = response.session().session_id();
-  } else {
-    v1::CreateSessionResponse response;
-    status = MakeCancellableCall(*daemon_.sessions,
-                                 &v1::SessionService::Stub::CreateSession,
-                                 request, response, cancel, kQuick);
-    id = response.session().session_id();
-  }
+  // A model isn't told of the wait, since there is nothing for it to do.
+  PreparingWait wait([](const std::string&) {},
+                     [&] { return cancel.cancelled(); });
+  do {
+    if (options.get_or_create) {
+      v1::GetOrCreateSessionRequest wrapped;
+      *wrapped.mutable_create() = request;
+      v1::GetOrCreateSessionResponse response;
+      status = MakeCancellableCall(
+          *daemon_.sessions, &v1::SessionService::Stub::GetOrCreateSession,
+          wrapped, response, cancel, kQuick);
+      id = response.session().session_id();
+    } else {
+      v1::CreateSessionResponse response;
+      status = MakeCancellableCall(*daemon_.sessions,
+                                   &v1::SessionService::Stub::CreateSession,
+                                   request, response, cancel, kQuick);
+      id = response.session().session_id();
+    }
+  } while (wait.Again(status));
   if (status.ok()) return id;
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       CallErrorWords(status, daemon_, cancel));

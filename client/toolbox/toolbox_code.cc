@@ -5,6 +5,7 @@
 #include "client/base/units.h"
 #include "client/base/utf8_check.h"
 #include "client/connection/error_text.h"
+#include "client/connection/preparing_wait.h"
 #include "client/toolbox/daemon_calls.h"
 #include "client/toolbox/run_words.h"
 #include "client/toolbox/toolbox.h"
@@ -130,7 +131,15 @@ ToolAnswer Toolbox::RunCode(const CodeCall& call, CallCancel& cancel,
   if (const absl::Status status = CheckCodeCall(call); !status.ok()) {
     return BadArgument(status);
   }
-  RunEnd end = Stream(daemon_, call, cancel, progress);
+  PreparingWait wait(
+      [&](const std::string& line) {
+        if (progress) progress(absl::StrCat(line, "\n"));
+      },
+      [&] { return cancel.cancelled(); });
+  RunEnd end;
+  do {
+    end = Stream(daemon_, call, cancel, progress);
+  } while (wait.Again(end.status));
   if (end.run) {
     return AnswerOf(std::move(end), call, daemon_, bounds_, cancel);
   }

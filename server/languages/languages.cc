@@ -24,8 +24,6 @@ namespace sandglass::server {
 namespace {
 
 constexpr size_t kMaxVersionBytes = 128;
-constexpr uint32_t kMaxPreparedFiles = 10'000;
-constexpr absl::Duration kPreparingRetry = absl::Seconds(2);
 // The place of the host's programs in the image; /bin and the like lead there.
 constexpr absl::string_view kImagePrefix = "/usr/";
 
@@ -48,12 +46,6 @@ std::set<std::string> Executables(const policy::Language& language) {
     return absl::StartsWith(path, kWorkspacePrefix);
   });
   return all;
-}
-
-// The name of its directory in the store.
-std::string PlaceOf(const policy::Language& language) {
-  const std::string& path = language.prepared_dir;
-  return path.substr(path.rfind('/') + 1);
 }
 
 absl::Status CheckExecutable(const policy::Language& language,
@@ -81,35 +73,6 @@ absl::Status CheckExecutable(const policy::Language& language,
   return absl::OkStatus();
 }
 
-// The name of a language in messages and maps.
-std::string KeyOf(const policy::Language& language) {
-  return language.image.empty()
-             ? language.id
-             : absl::StrCat(language.id, "@", language.image);
-}
-
-// Puts what a preparing jail hands out into the store.
-class DraftFiller : public RunListener {
- public:
-  explicit DraftFiller(PreparedStore::Draft& draft) : draft_(draft) {}
-  bool OnFile(const sandbox::FileEvent& file) override {
-    if (file.problem != sandbox::FileProblem::kNone) {
-      missing_.insert(file.path);
-    } else if (status_.ok()) {
-      status_ = draft_.Add(file.path, file.file);
-    }
-    return true;
-  }
-  const absl::Status& status() const { return status_; }
-  // The patterns that nothing matched.
-  const std::set<std::string>& missing() const { return missing_; }
-
- private:
-  PreparedStore::Draft& draft_;
-  absl::Status status_;
-  std::set<std::string> missing_;
-};
-
 }  // namespace
 
 absl::Status CheckInstalled(const policy::Language& language) {
@@ -118,6 +81,12 @@ absl::Status CheckInstalled(const policy::Language& language) {
     if (!found.ok()) return found;
   }
   return absl::OkStatus();
+}
+
+std::string LanguageProbe::KeyOf(const policy::Language& language) {
+  return language.image.empty()
+             ? language.id
+             : absl::StrCat(language.id, "@", language.image);
 }
 
 LanguageProbe::LanguageProbe(const LivePolicy& policy,
@@ -145,13 +114,6 @@ void LanguageProbe::Start() {
 bool LanguageProbe::WaitForVersions(absl::Duration timeout) const {
   absl::MutexLock lock(&mutex_);
   return mutex_.AwaitWithTimeout(absl::Condition(&versions_known_), timeout);
-}
-
-bool LanguageProbe::Preparing(const policy::Language& language) const {
-  if (!language.prepare || !CheckInstalled(language).ok()) return false;
-  absl::MutexLock lock(&mutex_);
-  return prepared_.count(KeyOf(language)) == 0 &&
-         (!usable_ || language.prepare->optional);
 }
 
 absl::Status LanguageProbe::Available(const policy::Language& language,
@@ -187,25 +149,7 @@ absl::Status LanguageProbe::Usable(const policy::Language& language) const {
   absl::Status installed = CheckInstalled(language);
   if (!installed.ok()) return installed;
   if (!language.prepare || language.prepare->optional) return absl::OkStatus();
-  absl::MutexLock lock(&mutex_);
-  const auto it = prepared_.find(KeyOf(language));
-  if (it != prepared_.end()) return it->second;
-  // The language was installed after the start.
-  if (usable_) {
-    return LanguageUnavailable(
-        absl::StrCat(language.name,
-                     " was installed after the server's start, which prepares "
-                     "it; restart the server"));
-  }
-  return LanguagePreparing(language.name, kPreparingRetry);
-}
-
-absl::Status LanguageProbe::Prepared(const policy::Language& language) const {
-  if (!language.prepare) return absl::OkStatus();
-  absl::MutexLock lock(&mutex_);
-  const auto it = prepared_.find(KeyOf(language));
-  if (it != prepared_.end()) return it->second;
-  return LanguagePreparing(language.name, kPreparingRetry);
+  return Prepared(language);
 }
 
 std::string LanguageProbe::Version(const policy::Language& language) const {
@@ -222,10 +166,7 @@ void LanguageProbe::Probe() {
   AdoptStored();
   AskVersions(true);
   note(&LanguageProbe::versions_known_);
-  PrepareAll(Turn::kQuick);
-  PrepareAll(Turn::kNeeded);
-  note(&LanguageProbe::usable_);
-  PrepareAll(Turn::kOptional);
+  PrepareAll();
   if (!cancel_.reason()) Log(LogLevel::kInfo, "languages_ready");
   AskVersions(false);
   if (skip_canaries_) {
@@ -233,23 +174,7 @@ void LanguageProbe::Probe() {
   } else {
     CheckCanaries();
   }
-  if (!store_) return;
-  std::set<std::string> in_use;
-  for (const policy::Language* language : languages_.InAllImages()) {
-    if (language->prepare) in_use.insert(PlaceOf(*language));
-  }
-  store_->RemoveOld(in_use);
-}
-
-void LanguageProbe::AdoptStored() {
-  if (!store_) return;
-  for (const policy::Language* language : languages_.InAllImages()) {
-    if (language->prepare && CheckInstalled(*language).ok() &&
-        store_->Has(PlaceOf(*language))) {
-      absl::MutexLock lock(&mutex_);
-      prepared_[KeyOf(*language)] = absl::OkStatus();
-    }
-  }
+  RemoveUnused();
 }
 
 void LanguageProbe::AskVersions(bool of_host) {
@@ -340,96 +265,6 @@ LanguageProbe::ByFilter LanguageProbe::CheckOne(
          {"error", std::string(status.message())}});
   }
   return by_filter;
-}
-
-LanguageProbe::Turn LanguageProbe::TurnOf(
-    const policy::Preparation& preparation) {
-  if (preparation.quick) return Turn::kQuick;
-  return preparation.optional ? Turn::kOptional : Turn::kNeeded;
-}
-
-void LanguageProbe::PrepareAll(Turn turn) {
-  for (const policy::Language* language : languages_.InAllImages()) {
-    if (cancel_.reason().has_value()) return;
-    if (!CheckInstalled(*language).ok()) continue;
-    if (language->prepare && TurnOf(*language->prepare) == turn) {
-      Prepare(*language);
-    } else if (!language->prepare && turn == Turn::kNeeded && ready_) {
-      ready_(*language);
-    }
-  }
-}
-
-void LanguageProbe::Prepare(const policy::Language& language) {
-  absl::Status status = MakePrepared(language);
-  if (!status.ok()) {
-    Log(LogLevel::kWarning, "language_not_prepared",
-        {{"lang", KeyOf(language)}, {"error", std::string(status.message())}});
-    status = LanguageUnavailable(absl::StrCat(
-        language.name, " could not be prepared: ", status.message()));
-  }
-  const bool usable = status.ok();
-  {
-    absl::MutexLock lock(&mutex_);
-    prepared_[KeyOf(language)] = std::move(status);
-  }
-  if (usable && ready_) ready_(language);
-}
-
-absl::Status LanguageProbe::MakePrepared(const policy::Language& language) {
-  if (!store_) {
-    return absl::FailedPreconditionError(
-        "there is no place to keep it; see \"cache_dir\"");
-  }
-  const std::string name = PlaceOf(language);
-  if (store_->Has(name)) return absl::OkStatus();
-  const MonotonicTime began = Now();
-  Log(LogLevel::kInfo, "preparing", {{"lang", KeyOf(language)}, {"as", name}});
-  absl::StatusOr<PreparedStore::Draft> draft = store_->Begin(name, cancel_);
-  if (absl::IsAlreadyExists(draft.status())) return absl::OkStatus();
-  if (!draft.ok()) return draft.status();
-  if (absl::Status filled = FillDraft(language, *draft); !filled.ok()) {
-    store_->Remove(name);
-    return filled;
-  }
-  Log(LogLevel::kInfo, "prepared",
-      {{"lang", KeyOf(language)},
-       {"ms", absl::ToInt64Milliseconds(Since(began))}});
-  return absl::OkStatus();
-}
-
-absl::Status LanguageProbe::FillDraft(const policy::Language& language,
-                                      PreparedStore::Draft& draft) {
-  const policy::Preparation& prepare = *language.prepare;
-  // A single command needn't make all kinds of artifacts, but each kind must be
-  // made by some command.
-  std::set<std::string> missing(prepare.artifacts.begin(),
-                                prepare.artifacts.end());
-  for (const policy::Command& command : prepare.commands) {
-    Job job = MakeToolJob(language, *policy_.Get()->ToolProfile(language),
-                          prepare.limits, command, prepare.env);
-    for (const auto& [file, content] : prepare.files) {
-      job.files.push_back({file, content, false});
-    }
-    job.fetch = prepare.artifacts;
-    job.max_collected_files = kMaxPreparedFiles;
-    DraftFiller filler(draft);
-    const absl::StatusOr<JobResult> result = RunTool(job, &filler);
-    if (!result.ok()) return result.status();
-    if (!filler.status().ok()) return filler.status();
-    if (result->files_left_out) {
-      return absl::OutOfRangeError(
-          absl::StrCat("it has more than ", kMaxPreparedFiles, " files"));
-    }
-    std::erase_if(missing, [&](const std::string& pattern) {
-      return filler.missing().count(pattern) == 0;
-    });
-  }
-  if (!missing.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("no command made ", Quoted(*missing.begin())));
-  }
-  return draft.Complete();
 }
 
 absl::StatusOr<std::string> LanguageProbe::AskVersion(

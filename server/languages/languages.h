@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "policy/language/language.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job_runner.h"
@@ -27,7 +29,7 @@ absl::Status CheckInstalled(const policy::Language& language);
 
 // Finds out what the languages of this machine can do: asks each for its
 // version, makes what has to be prepared and runs their canaries. All of this
-// happens in jails, one after the other, on a thread of its own. Thread-safe.
+// happens in jails, on threads of its own. Thread-safe.
 class LanguageProbe {
  public:
   using ReadyFunction = std::function<void(const policy::Language&)>;
@@ -35,9 +37,10 @@ class LanguageProbe {
   // with which did not.
   using CheckedFunction = std::function<void(const absl::Status& all_work)>;
   // `policy` and `runner` outlive the probe. Without a store nothing is
-  // prepared. `ready` is called on the probe's thread for each language that is
-  // installed and whose preparation, if it has one, went well; `checked` on
-  // that of whoever calls CheckCanaries, which the probe's own does last.
+  // prepared. `ready` is called on the probe's threads, two at once perhaps,
+  // for each language that is installed and whose preparation, if it has one,
+  // went well; `checked` on that of whoever calls CheckCanaries, which the
+  // probe's own does last.
   LanguageProbe(const LivePolicy& policy, std::optional<PreparedStore> store,
                 JobRunner& runner, ReadyFunction ready = nullptr,
                 CheckedFunction checked = nullptr);
@@ -96,20 +99,23 @@ class LanguageProbe {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // The name of a language in messages and maps.
+  static std::string KeyOf(const policy::Language& language);
   void Probe();
   // Takes over what an earlier start prepared, before anything is run.
   void AdoptStored() ABSL_LOCKS_EXCLUDED(mutex_);
   void AskVersions(bool of_host) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Preparations are made in this order: those that take next to no time, those
-  // without which languages can't be used, those that only make languages
-  // faster.
-  enum class Turn { kQuick, kNeeded, kOptional };
-  static Turn TurnOf(const policy::Preparation& preparation);
-  void PrepareAll(Turn turn) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Two at a time: those that take next to no time first, then those without
+  // which languages can't be used, then those that only make languages faster.
+  void PrepareAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  void PrepareTwoAtATime(absl::Span<const policy::Language* const> languages)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void Prepare(const policy::Language& language) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status MakePrepared(const policy::Language& language);
   absl::Status FillDraft(const policy::Language& language,
                          PreparedStore::Draft& draft);
+  // Removes from the store what no language has used for long.
+  void RemoveUnused();
   // Checks what has to be there before it makes sense to run anything.
   absl::Status Usable(const policy::Language& language) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -143,9 +149,8 @@ class LanguageProbe {
   std::map<std::string, ByFilter> canaries_ ABSL_GUARDED_BY(mutex_);
   bool checked_once_ ABSL_GUARDED_BY(mutex_) = false;
   bool versions_known_ ABSL_GUARDED_BY(mutex_) = false;
-  // Everything that is needed is prepared; what only makes a language faster
-  // may still be under way.
-  bool usable_ ABSL_GUARDED_BY(mutex_) = false;
+  // The keys of all that is prepared at this start; none before that is known.
+  std::optional<std::set<std::string>> planned_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -267,6 +267,68 @@ TEST(CliRunTest, PrintsRichErrorsAndExitsWith125) {
             125);
 }
 
+// As the daemon has it right after its first start.
+TEST(CliRunTest, WaitsForALanguageThatIsBeingPrepared) {
+  google::rpc::ErrorInfo why;
+  why.set_reason("LANGUAGE_PREPARING");
+  const grpc::Status preparing =
+      RichStatus(grpc::StatusCode::UNAVAILABLE,
+                 "Java is being prepared for its first use; try again in a few "
+                 "seconds",
+                 {&why});
+  const std::string line =
+      "sandglass: Java is being prepared for its first use; waiting for it, 5m "
+      "at most\n";
+  FakeDaemon daemon;
+  std::atomic<int> tries{0};
+  const auto refused = [&] { return tries++ % 3 < 2; };
+  daemon.on_stream = [&](grpc::ServerContext&, const v1::RunCodeRequest&,
+                         StreamWriter& writer) {
+    if (refused()) return preparing;
+    SendChunk(writer, v1::OUTPUT_STREAM_STDOUT, 0, "done\n");
+    SendResult(writer, ResponseWith(v1::OUTCOME_OK));
+    return grpc::Status::OK;
+  };
+  daemon.on_run = [&](const v1::RunCodeRequest&, v1::RunCodeResponse& answer) {
+    if (refused()) return preparing;
+    answer = ResponseWith(v1::OUTCOME_OK);
+    return grpc::Status::OK;
+  };
+  daemon.sessions.on_create_session = [&](const auto&, auto& response) {
+    if (refused()) return preparing;
+    response.mutable_session()->set_session_id("s-1");
+    return grpc::Status::OK;
+  };
+  const SubprocessResult run =
+      daemon.RunClient({"run", "-l", "py", "-c", "x", "-q"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out, "done\n");
+  EXPECT_EQ(run.err, line);  // once
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{
+           {"run", "-l", "py", "-c", "x", "--json"},
+           {"run", "-l", "py", "-c", "x", "--repeat", "2"},
+           {"session", "create", "java"}}) {
+    tries = 0;
+    const SubprocessResult result = daemon.RunClient(args);
+    EXPECT_EQ(result.exit_code, 0) << args.back();
+    EXPECT_EQ(result.err, line) << args.back();
+  }
+}
+
+TEST(CliRunTest, AWaitForALanguageEndsWithCtrlC) {
+  google::rpc::ErrorInfo why;
+  why.set_reason("LANGUAGE_PREPARING");
+  FakeDaemon daemon;
+  daemon.FailRuns(RichStatus(grpc::StatusCode::UNAVAILABLE,
+                             "Java is being prepared for its first use",
+                             {&why}));
+  Subprocess client(daemon.Client({"run", "-l", "py", "-c", "x"}));
+  EXPECT_TRUE(client.ReadErrorUntil("waiting for it"));
+  client.Signal(SIGINT);
+  EXPECT_EQ(client.Wait().exit_code, 130);
+}
+
 TEST(CliRunTest, TakesAnAnswerOfSixteenMebibytes) {
   FakeDaemon daemon;
   v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);

@@ -12,6 +12,7 @@ import time
 import pytest
 import sandglass
 from sandglass import Client, SandglassError
+from sandglass._op import Retries
 
 
 def test_the_tree():
@@ -53,6 +54,24 @@ def test_what_no_message_can_carry_is_not_busy(client, mib):
         client.run_code("1", stdin=bytes(mib << 20))
     assert large.value.reason == "MESSAGE_TOO_LARGE"
     assert not isinstance(large.value, sandglass.Busy)
+
+
+def test_a_language_that_is_prepared_is_waited_for(caplog):
+    error = sandglass.DaemonUnavailable(
+        "Java is being prepared for its first use; try again in a few seconds",
+        code="UNAVAILABLE",
+        reason="LANGUAGE_PREPARING",
+        retry_after=2.0,
+    )
+    retries = Retries(0.1, 0, None)
+    pauses = [retries.pause(error, False) for _ in range(5)]
+    assert all(pause is not None and pause < 2 for pause in pauses)
+    assert caplog.messages == [
+        "Java is being prepared for its first use; waiting for it, 300 s at most"
+    ]
+    # A call's own deadline holds, and who wants no second try gets none.
+    assert Retries(5, 0, 0.01).pause(error, False) is None
+    assert Retries(0, 0, None).pause(error, False) is None
 
 
 def test_errors_with_results_are_pickled(client):

@@ -3,6 +3,7 @@ waits, `aio` awaits it."""
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Generator
@@ -33,6 +34,11 @@ CHANNEL_OPTIONS: tuple[tuple[str, int], ...] = (
 
 # What the daemon says when it has not begun with a request.
 _NOT_BEGUN = frozenset({"SHUTTING_DOWN", "SANDBOX_UNAVAILABLE", "LANGUAGE_PREPARING"})
+
+
+# A language that is prepared for its first use is waited for as long as this.
+_PREPARING = "LANGUAGE_PREPARING"
+_PREPARING_SECONDS = 300.0
 
 
 class Op(Generic[T]):
@@ -115,6 +121,7 @@ class Retries:
         """A stream goes on: what breaks it later is another failure."""
         self._since: float | None = None
         self._pause = 0.05
+        self._told_preparing = False
 
     def left(self) -> float | None:
         """Seconds until the call's deadline."""
@@ -125,11 +132,12 @@ class Retries:
     def pause(self, error: _errors.SandglassError, repeatable: bool) -> float | None:
         """Seconds to wait before the next try; None: no more."""
         seconds = self._seconds
-        pause = error.retry_after or self._pause * random.uniform(0.8, 1.2)
+        pause = self._pause * random.uniform(0.8, 1.2)
+        preparing = False
         if isinstance(error, _errors.Busy) and error.retry_after is not None:
             # Nothing was begun. Not all who were refused shall come at once.
             seconds = self._busy_seconds
-            pause *= random.uniform(1, 1.2)
+            pause = error.retry_after * random.uniform(1, 1.2)
         elif error.code != "UNAVAILABLE":
             return None
         else:
@@ -137,10 +145,21 @@ class Retries:
             unsent = not error.reason and "failed to connect" in error.grpc_message
             if not (repeatable or unsent or error.reason in _NOT_BEGUN):
                 return None
+            preparing = error.reason == _PREPARING and seconds > 0
+            if preparing:
+                seconds = max(seconds, _PREPARING_SECONDS)
+            elif error.retry_after:
+                pause = error.retry_after
         self._pause = min(self._pause * 2, 1.0)
         now = time.monotonic()
         if self._since is None:
             self._since = now
+        if preparing and not self._told_preparing:
+            self._told_preparing = True
+            what = error.message.partition(";")[0]
+            logging.getLogger("sandglass").warning(
+                "%s; waiting for it, %g s at most", what, seconds
+            )
         end = now + pause
         if end > self._since + seconds:
             return None

@@ -37,9 +37,11 @@ class Client:
     `address` is "unix:/path" or "127.0.0.1:PORT"; without, $SANDGLASS_ADDRESS or
     the daemon's usual socket. Calls that can't reach the daemon are made again for
     `retry_for` seconds, where that does no harm: a program by itself carries an id,
-    so that a second try joins the first; what runs in a sandbox isn't repeated.
-    While the daemon says that it has no room (`Busy` with its `retry_after`), calls
-    are made again for `retry_busy_for` seconds.
+    so that a second try joins the first; what runs in a sandbox isn't repeated. A
+    language that the daemon prepares for its first use is waited for up to five
+    minutes, which the logger "sandglass" says; not with a `retry_for` of 0. While
+    the daemon says that it has no room (`Busy` with its `retry_after`), calls are
+    made again for `retry_busy_for` seconds.
     """
 
     def __init__(

@@ -173,6 +173,60 @@ TEST_F(Probe, WhatIsKeptIsThereBeforeTheVersions) {
   probe_.reset();  // before the runner
 }
 
+// Two at a time, and what is quick before what is slow.
+TEST_F(Probe, ASlowPreparationKeepsNoOtherWaiting) {
+  std::vector<policy::Language> all;
+  for (const char* id : {"aslow", "bother", "cquick", "dfaster"}) {
+    policy::Language language = Prepared();
+    language.id = id;
+    language.extensions = {absl::StrCat(".", id)};
+    language.prepare->commands = {{"/bin/sh", id}};
+    language.prepare->quick = language.id == "cquick";
+    language.prepare->optional = language.id == "dfaster";
+    all.push_back(language);
+  }
+  auto table = policy::LanguageTable::Create(all);
+  ASSERT_TRUE(table.ok()) << table.status();
+  table->SetPreparedDirs([](const policy::Language& language) {
+    return absl::StrCat("/prepared/", language.id, "-1");
+  });
+  policy_.emplace(*PolicySet::Create(
+      *std::move(table), {{.name = "default", .description = "x"}}));
+  absl::Mutex mutex;
+  std::vector<std::string> began;
+  absl::Notification go_on;
+  ScriptedRunner runner(
+      [&](const Job& job, CancelToken&, RunListener* listener) {
+        if (listener == nullptr) return OkResult(job, "Toy 1.0\n");
+        {
+          absl::MutexLock lock(&mutex);
+          began.push_back(job.argv.back());
+        }
+        if (job.argv.back() == "aslow") go_on.WaitForNotification();
+        listener->OnFile({.path = "1.out",
+                          .problem = sandbox::FileProblem::kNone,
+                          .file = *os::MakeMemfd("f", "made")});
+        return OkResult(job, "");
+      });
+  probe_.emplace(*policy_, Store(), runner);
+  probe_->Start();
+  const std::vector<policy::Language>& each =
+      policy_->Get()->languages().languages();
+  EXPECT_TRUE(Eventually([&] { return !probe_->Preparing(each[1]); }));
+  EXPECT_TRUE(probe_->Preparing(each[0]));
+  // It works without, so it takes no processor from the slow one.
+  EXPECT_TRUE(probe_->Preparing(each[3]));
+  EXPECT_EQ(probe_->Available(each[1]), absl::OkStatus());
+  EXPECT_EQ(probe_->Available(each[2]), absl::OkStatus());
+  go_on.Notify();
+  EXPECT_TRUE(Eventually([&] { return !probe_->Preparing(each[3]); }));
+  probe_.reset();  // before the runner
+  EXPECT_THAT(began, ::testing::UnorderedElementsAre("aslow", "bother",
+                                                     "cquick", "dfaster"));
+  EXPECT_EQ(began.back(), "dfaster");
+  EXPECT_NE(began[0], "bother");
+}
+
 TEST_F(Probe, ALanguageIsUnavailableUntilItIsPrepared) {
   Use(Prepared());
   probe_.emplace(*policy_, std::nullopt, tools_);
