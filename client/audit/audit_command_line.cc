@@ -75,15 +75,6 @@ AuditCommandLine::AuditCommandLine(CLI::App& app)
 
 bool AuditCommandLine::parsed() const { return audit_->parsed(); }
 
-std::string AuditCommandLine::Path() const {
-  for (const Command& command : commands_) {
-    if (command.app->parsed()) {
-      return absl::StrCat("audit ", command.app->get_name(), " ");
-    }
-  }
-  return "audit ";
-}
-
 absl::StatusOr<AuditOptions> AuditCommandLine::Collect() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();

@@ -31,9 +31,6 @@ class AuditCommandLine {
 
   // Call these only after parsing.
   bool parsed() const;
-  // The command as it is typed, with a space after it: "audit " or, for
-  // example, "audit show ".
-  std::string Path() const;
   absl::StatusOr<AuditOptions> Collect() const;
 
  private:

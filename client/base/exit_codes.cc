@@ -55,7 +55,7 @@ std::string OutcomeName(v1::Outcome outcome) {
   return std::string(absl::StripPrefix(name, "OUTCOME_"));
 }
 
-std::string ExitCodeHelp() {
+std::string RunExitCodeHelp() {
   std::string text =
       "Exit codes of run, session run, exec, attach and shell:\n";
   for (const OutcomeExit& row : kTable) {
@@ -69,7 +69,13 @@ std::string ExitCodeHelp() {
       "  125      usage or gRPC error, or a file that could not be read,\n"
       "           fetched, saved or written after an otherwise good run\n"
       "  126, 127 exec's program can't be run, or isn't there; nothing ran\n"
-      "  141      the reader of standard output went away\n"
+      "  141      the reader of standard output went away\n");
+  return text;
+}
+
+std::string ExitCodeHelp() {
+  return absl::StrCat(
+      RunExitCodeHelp(),
       "The other commands exit with 0 or 125, doctor also with 1 and 2, audit "
       "with 0, 1 or 2,\n"
       "status with 1 where the daemon is not ready, usage with 1 where an "
@@ -79,7 +85,6 @@ std::string ExitCodeHelp() {
       "stopped. A signal to sandglass itself stops the run and exits with 128 "
       "+ its number\n"
       "(Ctrl-C: 130).\n");
-  return text;
 }
 
 std::string StatusExitCodeHelp() {

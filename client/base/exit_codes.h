@@ -58,7 +58,9 @@ int ExitCodeFor(const v1::RunCodeResponse& response);
 // know.
 std::string OutcomeName(v1::Outcome outcome);
 
-// The table of exit codes for --help, one code per line.
+// The table of run's exit codes for --help, one code per line, and that of all
+// commands.
+std::string RunExitCodeHelp();
 std::string ExitCodeHelp();
 // The same for status, doctor and audit.
 std::string StatusExitCodeHelp();

@@ -16,6 +16,7 @@
 #include "client/base/exit_codes.h"
 #include "client/base/terminal_filter.h"
 #include "client/cli/mcp_command_line.h"
+#include "client/cli/usage_words.h"
 #include "client/connection/address.h"
 #include "client/flags/flag_values.h"
 #include "client/flags/library_lock.h"
@@ -27,9 +28,7 @@
 namespace sandglass::client {
 namespace {
 
-constexpr char kExamples[] = R"(
-Examples:
-  sandglass run hello.py
+constexpr char kRunExamples[] = R"(  sandglass run hello.py
   sandglass run -l python -c 'print(1 + 1)'
   echo 'echo hi' | sandglass run -l bash -
   sandglass run sort.py --stdin words.txt --timeout 5s --memory 128M -- -r
@@ -37,7 +36,8 @@ Examples:
   sandglass run -c 'print(1)' -l py --repeat 100 --json-summary
   sandglass run --rich -l python -c '20 + 1'
   sandglass run -l python --library six -c 'import six; print(six.__version__)'
-  sandglass session create python
+)";
+constexpr char kOtherExamples[] = R"(  sandglass session create python
   sandglass ps
   sandglass kill RUN_ID
   sandglass policy test strict main.py
@@ -240,39 +240,13 @@ class RunFlags {
 
 // `command` is the command whose help has more, such as "run ", or empty.
 ParsedCommandLine UsageError(absl::string_view message,
-                             absl::string_view command = "") {
+                             absl::string_view command) {
   ParsedCommandLine parsed;
   parsed.exit_code =
       absl::StartsWith(command, "audit ") ? kExitAuditError : kExitError;
   parsed.text = absl::StrCat("sandglass: ", VisibleText(message),
                              " (see sandglass ", command, "--help)\n");
   return parsed;
-}
-
-// The message for words that no option accepts.
-std::string ExtraWords(const CLI::ExtrasError& error, const CLI::App& app,
-                       absl::string_view command) {
-  const std::vector<std::string> extra = app.remaining(/*recurse=*/true);
-  if ((app.get_subcommands().empty() || command == "session " ||
-       command == "audit ") &&
-      !extra.empty() && !absl::StartsWith(extra[0], "-")) {
-    return absl::StrCat("there is no command '", command, extra[0], "'");
-  }
-  const bool is_exec = command == "session exec ";
-  if ((!is_exec && command != "run ") || extra.empty() ||
-      absl::StartsWith(extra[0], "-")) {
-    return error.what();
-  }
-  if (is_exec) {
-    return absl::StrCat("unexpected '", extra[0],
-                        "'; the command goes after --: sandglass session exec "
-                        "ID -- ",
-                        absl::StrJoin(extra, " "));
-  }
-  return absl::StrCat(
-      "unexpected '", extra[0],
-      "'; program arguments go after --: sandglass run FILE -- ",
-      absl::StrJoin(extra, " "));
 }
 
 // Whether what follows "--" is for the program or command to run. For other
@@ -292,6 +266,13 @@ bool TakesProgramWords(const std::vector<std::string>& before_dashes) {
 
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                                    const std::string& environment_address) {
+  // The two commands that stand for options.
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+  } else if (arguments == std::vector<std::string>{"version"}) {
+    arguments = {"--version"};
+  }
   // CLI11 would use the program's arguments for positionals.
   std::vector<std::string> after_dashes;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
@@ -306,7 +287,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::App app("Runs programs in the jails of a Sandglass daemon.",
                "sandglass");
   app.require_subcommand(0, 1);
-  app.set_version_flag("--version", "sandglass " SANDGLASS_VERSION);
+  app.set_version_flag("-V,--version", "sandglass " SANDGLASS_VERSION);
   CommandLine line;
   std::string address_flag;
   CLI::Option* address = app.add_option(
@@ -319,7 +300,8 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
 
   CLI::App* run = app.add_subcommand(
       "run", "Run a program; what follows -- are its arguments");
-  run->footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
+  run->footer(
+      absl::StrCat("\nExamples:\n", kRunExamples, "\n", RunExitCodeHelp()));
   RunFlags run_flags(*run);
 
   InfoOptions info_options;
@@ -373,28 +355,28 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   McpCommandLine mcp(app);
   AgentCommandLine agent(app);
   OperatorCommandLine operators(app);
+  app.add_subcommand("help", "Show the help of a command: help run");
+  app.add_subcommand("version", "Show the version of this program");
 
   // Set only now, because a subcommand would inherit it.
-  app.footer(absl::StrCat(kExamples, "\n", ExitCodeHelp()));
+  app.footer(absl::StrCat("\nExamples:\n", kRunExamples, kOtherExamples, "\n",
+                          ExitCodeHelp()));
 
+  const std::vector<std::string> typed = arguments;
   // CLI11 expects the arguments in reverse order.
   std::reverse(arguments.begin(), arguments.end());
-  const auto path = [&]() -> std::string {
-    if (session.parsed()) return session.Path();
-    if (policy.parsed()) return policy.Path();
-    if (layers.parsed()) return layers.Path();
-    if (audit.parsed()) return audit.Path();
-    if (mcp.parsed()) return "mcp ";
-    if (agent.parsed()) return "agent ";
-    if (operators.parsed()) return operators.Path();
-    return run->parsed() ? "run " : "";
-  };
+  const auto path = [&] { return TypedCommand(app); };
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError& error) {
-    return UsageError(ExtraWords(error, app, path()), path());
+    const std::string problem = UnexpectedWord(app, typed);
+    return UsageError(problem.empty() ? error.what() : problem, path());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return UsageError(error.what(), path());
+    // Nobody wants the help of a command that isn't there.
+    if (LacksCommand(app)) {
+      return UsageError(UnexpectedWord(app, typed), path());
+    }
     std::ostringstream out;
     app.exit(error, out, out);
     return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
@@ -417,7 +399,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     line.command = languages_options;
   } else if (ps->parsed()) {
     absl::StatusOr<Pairs> labels = PairsOf(ps_labels);
-    if (!labels.ok()) return UsageError(labels.status().message());
+    if (!labels.ok()) return UsageError(labels.status().message(), path());
     ps_options.labels = *std::move(labels);
     line.command = ps_options;
   } else if (kill->parsed()) {
@@ -464,7 +446,8 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   } else {
     return UsageError(
         "give a command: agent, run, session, info, languages, ps, kill, "
-        "status, top, usage, approvals, policy, layers, doctor, audit or mcp");
+        "status, top, usage, approvals, policy, layers, doctor, audit or mcp",
+        path());
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }

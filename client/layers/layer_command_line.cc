@@ -82,15 +82,6 @@ void LayerCommandLine::AddRemove() {
 
 bool LayerCommandLine::parsed() const { return layers_->parsed(); }
 
-std::string LayerCommandLine::Path() const {
-  for (const Command& command : commands_) {
-    if (command.app->parsed()) {
-      return absl::StrCat("layers ", command.app->get_name(), " ");
-    }
-  }
-  return "layers ";
-}
-
 absl::StatusOr<LayersOptions> LayerCommandLine::Collect() const {
   for (const Command& command : commands_) {
     if (command.app->parsed()) return command.take();

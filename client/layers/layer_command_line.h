@@ -25,9 +25,6 @@ class LayerCommandLine {
 
   // Call these only after parsing.
   bool parsed() const;
-  // The command as it is typed, with a space after it: "layers " or, for
-  // example, "layers build ".
-  std::string Path() const;
   absl::StatusOr<LayersOptions> Collect() const;
 
  private:

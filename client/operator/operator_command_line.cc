@@ -85,13 +85,6 @@ bool OperatorCommandLine::parsed() const {
   return status_->parsed() || top_->parsed() || usage_->parsed();
 }
 
-std::string OperatorCommandLine::Path() const {
-  for (const CLI::App* app : {status_, top_, usage_}) {
-    if (app->parsed()) return absl::StrCat(app->get_name(), " ");
-  }
-  return "";
-}
-
 absl::StatusOr<OperatorOptions> OperatorCommandLine::Collect() const {
   if (top_->parsed()) return CollectTop();
   if (usage_->parsed()) return CollectUsage();

@@ -24,8 +24,6 @@ class OperatorCommandLine {
 
   // Call these only after parsing.
   bool parsed() const;
-  // The command as it is typed, with a space after it, for example "top ".
-  std::string Path() const;
   absl::StatusOr<OperatorOptions> Collect() const;
 
  private:

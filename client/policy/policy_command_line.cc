@@ -119,16 +119,6 @@ bool PolicyCommandLine::parsed() const {
   return approvals_->parsed() || policy_->parsed();
 }
 
-std::string PolicyCommandLine::Path() const {
-  std::string group = approvals_->parsed() ? "approvals " : "policy ";
-  for (const Command& command : commands_) {
-    if (command.app->parsed()) {
-      return absl::StrCat(group, command.app->get_name(), " ");
-    }
-  }
-  return group;
-}
-
 absl::StatusOr<PolicyCommandLine::Options> PolicyCommandLine::List() const {
   ListApprovalsOptions options;
   options.all = all_;

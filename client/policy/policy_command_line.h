@@ -26,9 +26,6 @@ class PolicyCommandLine {
 
   // Call these only after parsing.
   bool parsed() const;
-  // The command as it is typed, with a space after it: "policy " or, for
-  // example, "policy test ".
-  std::string Path() const;
   using Options = std::variant<ApprovalsOptions, PolicyOptions>;
   absl::StatusOr<Options> Collect() const;
 

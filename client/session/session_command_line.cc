@@ -243,15 +243,6 @@ SessionCommandLine::SessionCommandLine(CLI::App& app)
 
 bool SessionCommandLine::parsed() const { return session_->parsed(); }
 
-std::string SessionCommandLine::Path() const {
-  for (const Command& command : commands_) {
-    if (command.app->parsed()) {
-      return absl::StrCat("session ", command.app->get_name(), " ");
-    }
-  }
-  return "session ";
-}
-
 absl::StatusOr<SessionOptions> SessionCommandLine::Collect(
     std::optional<std::vector<std::string>> words) {
   std::vector<std::string> names;

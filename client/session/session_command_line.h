@@ -27,9 +27,6 @@ class SessionCommandLine {
 
   // Call these only after parsing.
   bool parsed() const;
-  // The command as it is typed, with a space after it: "session " or, for
-  // example, "session run ".
-  std::string Path() const;
   // `words` are the arguments after "--", if there was one.
   absl::StatusOr<SessionOptions> Collect(
       std::optional<std::vector<std::string>> words);

@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "policy/text/json_reader.h"
 #include "server/base/log.h"
 #include "server/base/version.h"
 #include "server/daemon/daemon.h"
@@ -14,8 +18,48 @@
 #include "server/daemon/supervisor.h"
 #include "server/libraries/unpack_process.h"
 
+namespace {
+
+namespace server = sandglass::server;
+
+// The message for the first argument that nothing accepts, with the nearest
+// option.
+std::string UnexpectedWord(const CLI::App& app, int argc, char** argv) {
+  const std::vector<std::string> extra = app.remaining();
+  const std::vector<std::string> typed(argv + 1, argv + argc);
+  const auto first = std::ranges::find_first_of(typed, extra);
+  if (first == typed.end()) return "";
+  const std::string word = first->substr(0, first->find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back(absl::StrCat("--", name));
+    }
+  }
+  // "version" is near "--version".
+  const bool is_option = word.starts_with("-");
+  const std::string nearest = sandglass::policy::NearestWord(
+      is_option ? word : absl::StrCat("--", word), names);
+  return absl::StrCat(
+      is_option ? "there is no option '" : "unexpected '", word, "'",
+      nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?"));
+}
+
+// Says what is wrong with the command line; gives the exit code.
+int Refuse(const std::string& error, server::LogFormat log_format) {
+  if (log_format == server::LogFormat::kJson) {
+    server::Log(server::LogLevel::kError, "bad_command_line",
+                {{"error", error}});
+  } else {
+    std::fprintf(stderr, "sandglassd: %s (see sandglassd --help)\n",
+                 error.c_str());
+  }
+  return server::kExitBadConfig;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  namespace server = sandglass::server;
   // The daemon starts itself under another name; not for people.
   if (server::IsUnpacker(argc, argv)) return server::ServeUnpacker();
   const server::LogFormat log_format = server::StartEarlyLog(argc, argv);
@@ -27,7 +71,7 @@ int main(int argc, char** argv) {
 
   CLI::App app("Runs programs in jails, for clients that ask over gRPC.",
                "sandglassd");
-  app.set_version_flag("--version", server::kVersion);
+  app.set_version_flag("-V,--version", server::kVersion);
   app.add_option("--config", flags.config_file,
                  "Configuration: JSON with comments")
       ->type_name("FILE");
@@ -71,16 +115,11 @@ int main(int argc, char** argv) {
                "policy, wait until it has, then exit; 1: it was refused");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    return Refuse(UnexpectedWord(app, argc, argv), log_format);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    if (log_format == server::LogFormat::kJson) {
-      server::Log(server::LogLevel::kError, "bad_command_line",
-                  {{"error", std::string(error.what())}});
-    } else {
-      std::fprintf(stderr, "sandglassd: %s (see sandglassd --help)\n",
-                   error.what());
-    }
-    return server::kExitBadConfig;
+    return Refuse(error.what(), log_format);
   }
 
   if (sweep) return server::CleanUp(flags);

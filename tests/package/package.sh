@@ -98,7 +98,7 @@ page() {
 manual_is_complete() {
   local man=$work/tree/usr/share/man word
   page "$man/man8/sandglassd.8.gz" >"$work/sandglassd"
-  for word in $("$work/tree/usr/sbin/sandglassd" --help | grep -oE '^  (-h,)?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+  for word in $("$work/tree/usr/sbin/sandglassd" --help | grep -oE '^  (-[hV],)?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
     grep -qE -- "$word( |$)" "$work/sandglassd" || wrong "sandglassd(8) has no $word"
   done
   page "$man/man1/sandglass.1.gz" >"$work/sandglass"

@@ -33,8 +33,8 @@ MAY_USE = {
     "policy": [],
     "sandbox": ["policy/"],
     "server": ["policy/", "sandbox/"],
-    # Of policy/ only the audit log's format.
-    "client": ["policy/audit"],
+    # Of policy/ only the audit log's format, and words as people type them.
+    "client": ["policy/audit", "policy/text"],
 }
 # Programs that stand in no room and know nothing of them: what the client sends
 # into jails as it is, and examples for users of the public API.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "client/base/exit_codes.h"
 #include "client/connection/address.h"
 #include "gmock/gmock.h"
@@ -107,7 +108,7 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
       {{}, "give a command"},
       {{"frob"}, "frob"},
-      {{"ps", "frob"}, "(see sandglass --help)"},
+      {{"ps", "frob"}, "unexpected 'frob' (see sandglass ps --help)"},
       {{"run", "a", "--repeat"}, "(see sandglass run --help)"},
       {{"run", "a", "--pids", "x"}, "(see sandglass run --help)"},
       {{"run"}, "give a FILE"},
@@ -136,9 +137,33 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
       {{"info", "x"}, "x"},
       {{"ps", "--label", "x"}, "--label 'x'"},
       {{"kill"}, "RUN_ID"},
-      {{"sesion", "list"}, "there is no command 'sesion'"},
-      {{"session", "frob", "x"}, "there is no command 'session frob'"},
-      {{"--frob"}, "not expected: --frob"},
+      {{"sesion", "list"},
+       "there is no command 'sesion'; did you mean 'session'? (see sandglass "
+       "--help)"},
+      {{"rum", "--bogus"}, "there is no command 'rum'; did you mean 'run'?"},
+      {{"xyz"}, "there is no command 'xyz' (see"},
+      {{"session", "frob", "x"}, "there is no command 'session frob' (see"},
+      {{"session", "crate"}, "did you mean 'session create'?"},
+      {{"policy", "chek"},
+       "there is no command 'policy chek'; did you mean 'policy check'? (see "
+       "sandglass policy --help)"},
+      {{"layers", "lst"}, "there is no command 'layers lst'"},
+      {{"help", "rum"}, "there is no command 'rum'; did you mean 'run'?"},
+      {{"rum", "--help"}, "there is no command 'rum'; did you mean 'run'?"},
+      {{"help", "session", "crate"}, "did you mean 'session create'?"},
+      {{"--frob"}, "there is no option '--frob' (see sandglass --help)"},
+      {{"--addr", "unix:/x", "info"},
+       "there is no option '--addr'; did you mean '--address'? (see sandglass "
+       "info --help)"},
+      {{"info", "--adress=unix:/x"},
+       "there is no option '--adress'; did you mean '--address'?"},
+      {{"run", "--timout", "5s", "a.py"},
+       "there is no option '--timout'; did you mean '--timeout'? (see "
+       "sandglass run --help)"},
+      {{"session", "create", "--idle", "5s", "py"},
+       "there is no option '--idle'; did you mean '--idle-timeout'?"},
+      {{"usage", "--sinc", "1h"}, "did you mean '--since'?"},
+      {{"info", "-x"}, "there is no option '-x' (see sandglass info --help)"},
       {{"info", "--", "x"}, "-- has a meaning for run and session exec only"}};
   for (const auto& [arguments, expected] : cases) {
     const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
@@ -158,6 +183,12 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
     EXPECT_EQ(parsed.exit_code, 0);
     EXPECT_THAT(parsed.text, HasSubstr("124      TIMEOUT"));
     EXPECT_THAT(parsed.text, HasSubstr("sandglass run hello.py"));
+    // What is about other commands stands in the whole program's help alone.
+    for (const char* text :
+         {"sandglass session create", "The other commands"}) {
+      EXPECT_EQ(absl::StrContains(parsed.text, text),
+                arguments.front() == "--help");
+    }
   }
   // The others are about no program.
   for (const char* command : {"info", "languages", "ps", "kill"}) {
@@ -167,9 +198,18 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
     EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("TIMEOUT")));
     EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("hello.py")));
   }
-  const ParsedCommandLine version = ParseCommandLine({"--version"}, "");
-  EXPECT_EQ(version.exit_code, 0);
-  EXPECT_THAT(version.text, ::testing::StartsWith("sandglass "));
+  for (const char* version : {"--version", "-V", "version"}) {
+    const ParsedCommandLine parsed = ParseCommandLine({version}, "");
+    EXPECT_EQ(parsed.exit_code, 0);
+    EXPECT_THAT(parsed.text, ::testing::StartsWith("sandglass "));
+  }
+  const auto text = [](std::vector<std::string> arguments) {
+    return ParseCommandLine(std::move(arguments), "").text;
+  };
+  EXPECT_EQ(text({"help"}), text({"--help"}));
+  EXPECT_EQ(text({"help", "run"}), text({"run", "--help"}));
+  EXPECT_EQ(text({"help", "session", "exec"}),
+            text({"session", "exec", "--help"}));
 }
 
 TEST(CommandLineTest, TheFlagBeatsTheEnvironmentBeatsTheDefault) {

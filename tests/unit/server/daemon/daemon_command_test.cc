@@ -46,10 +46,21 @@ TEST(DaemonCommand, BadUsageIsOneLineAndAnExitStatusOfOurs) {
     EXPECT_THAT(ended.output, HasSubstr("(see sandglassd --help)"));
     EXPECT_EQ(ended.output.find('\n'), ended.output.size() - 1);
   }
+  for (const auto& [arguments, nearest] :
+       {std::pair{"--confg x",
+                  "there is no option '--confg'; did you mean "
+                  "'--config'?"},
+        std::pair{"--listn=x", "did you mean '--listen'?"},
+        std::pair{"version",
+                  "unexpected 'version'; did you mean "
+                  "'--version'?"}}) {
+    EXPECT_THAT(Daemon(arguments).output, HasSubstr(nearest));
+  }
   const Ended help = Daemon("--help");
   EXPECT_EQ(help.status, 0);
   EXPECT_THAT(help.output, HasSubstr("--sweep"));
   EXPECT_EQ(Daemon("--version").status, 0);
+  EXPECT_EQ(Daemon("-V").output, Daemon("--version").output);
 }
 
 TEST(DaemonCommand, ACgroupParentThatIsNotThereIsRefused) {
