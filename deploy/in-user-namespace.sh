@@ -24,8 +24,10 @@ home=$(readlink /proc/self/ns/user)
       cat "/tmp/$map.$me" >"/proc/$me/$map" || code=$?
       rm "/tmp/$map.$me"
       if [ "$code" != 0 ]; then
+        page=/usr/local/share/doc/sandglass/docs/container.md
+        [ -e "$page" ] || page=docs/container.md
         echo "in-user-namespace.sh: can't map ids; the container needs" \
-          "CAP_SETUID, CAP_SETGID and CAP_SETFCAP: see docs/container.md" >&2
+          "CAP_SETUID, CAP_SETGID and CAP_SETFCAP: see $page" >&2
         exit 1
       fi
     done

@@ -12,6 +12,7 @@
 #include "client/base/file_io.h"
 #include "client/base/terminal_filter.h"
 #include "nlohmann/json.hpp"
+#include "policy/text/docs_page.h"
 
 namespace sandglass::client {
 namespace {
@@ -55,8 +56,9 @@ class Config {
     nlohmann::json json =
         nlohmann::json::parse(file->bytes, nullptr, false, true);
     if (!json.is_object()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, " is no JSON object; see docs/agents.md for an example"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is no JSON object; see ",
+                       policy::DocsPage("agents.md"), " for an example"));
     }
     return Config(path, std::move(json));
   }
@@ -84,7 +86,7 @@ class Config {
     for (const auto& [key, value] : json_.items()) {
       if (known_.count(key) == 0 && problem_.empty()) {
         problem_ = absl::StrCat(path_, ": unknown key '", VisibleText(key),
-                                "'; see docs/agents.md");
+                                "'; see ", policy::DocsPage("agents.md"));
       }
     }
     return problem_.empty() ? absl::OkStatus()
@@ -213,9 +215,10 @@ absl::StatusOr<AgentSettings> LoadAgentSettings(
                      "' begins with neither http:// nor https://"));
   }
   if (settings.model.empty()) {
-    return absl::InvalidArgumentError(
+    return absl::InvalidArgumentError(absl::StrCat(
         "which model? Give --model NAME, set SANDGLASS_MODEL, or put \"model\" "
-        "into the configuration file (docs/agents.md)");
+        "into the configuration file (",
+        policy::DocsPage("agents.md"), ")"));
   }
   if (absl::Status key =
           AssignKey(**provider, environment, key_variable, key_file, settings);

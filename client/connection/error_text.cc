@@ -9,6 +9,7 @@
 #include "client/base/units.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "policy/text/docs_page.h"
 
 namespace sandglass::client {
 namespace {
@@ -132,8 +133,8 @@ std::string RpcErrorText(const grpc::Status& status, absl::string_view address,
   if (HasNotAnswered(status)) {
     return absl::StrCat("sandglass: ", daemon,
                         " does not answer: it is stopped or hangs, or its "
-                        "machine is out of memory; see its log "
-                        "(docs/troubleshooting.md)\n");
+                        "machine is out of memory; see its log (",
+                        policy::DocsPage("troubleshooting.md"), ")\n");
   }
   if (IsConnectionLoss(status)) {
     return absl::StrCat("sandglass: the connection to ", daemon, " broke (",

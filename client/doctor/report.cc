@@ -10,6 +10,7 @@
 #include "client/base/terminal_filter.h"
 #include "client/base/text_table.h"
 #include "nlohmann/json.hpp"
+#include "policy/text/docs_page.h"
 
 namespace sandglass::client {
 namespace {
@@ -246,18 +247,21 @@ void AppendAdvice(const Examination& examination, const std::vector<Found>& all,
     absl::StrAppend(&advice, "  ", VisibleText(layer.name()), ": ",
                     VisibleText(LayerDetail(layer)),
                     "\n    To do: mend the host, then start the daemon without "
-                    "excuse_missing.\n    See docs/security.md#the-layers.\n");
+                    "excuse_missing.\n    See ",
+                    policy::DocsPage("security.md#the-layers"), ".\n");
   }
   for (const Found& found : all) {
     if (found.state != State::kMissing ||
         !WhyLacking(examination.info, found.protection->id).empty()) {
       continue;  // otherwise it is said above, of the layer
     }
-    absl::StrAppend(
-        &advice, "  ", found.protection->name, ": ",
-        VisibleText(DetailText(found)), "\n    Nothing is there against ",
-        found.protection->stops, ".\n    To do: ", Remedy(*found.protection),
-        ".\n    See docs/security.md#", found.protection->section, ".\n");
+    absl::StrAppend(&advice, "  ", found.protection->name, ": ",
+                    VisibleText(DetailText(found)),
+                    "\n    Nothing is there against ", found.protection->stops,
+                    ".\n    To do: ", Remedy(*found.protection), ".\n    See ",
+                    policy::DocsPage(absl::StrCat("security.md#",
+                                                  found.protection->section)),
+                    ".\n");
   }
   if (!advice.empty()) {
     absl::StrAppend(&text, "\nWhat is missing\n", advice);
@@ -379,7 +383,8 @@ std::string DoctorJson(const Examination& examination) {
          {"name", found.protection->name},
          {"stops", found.protection->stops},
          {"state", StateKey(found.state)},
-         {"see", absl::StrCat("docs/security.md#", found.protection->section)},
+         {"see", policy::DocsPage(
+                     absl::StrCat("security.md#", found.protection->section))},
          {"ways", std::move(in_ways)}});
   }
   Json attempts = Json::array();

@@ -12,6 +12,10 @@ install(FILES deploy/systemd/sysusers.conf
   DESTINATION lib/sysusers.d RENAME sandglass.conf)
 install(FILES deploy/systemd/tmpfiles.conf
   DESTINATION lib/tmpfiles.d RENAME sandglass.conf)
+# The pages that messages name (policy/text/docs_page.h).
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass
+  FILES_MATCHING PATTERN "*.md")
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass)
 install(DIRECTORY deploy/demo/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass/demo
   FILES_MATCHING PATTERN "*.py")

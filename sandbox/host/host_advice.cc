@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "policy/text/docs_page.h"
 #include "sandbox/os/files.h"
 
 namespace sandglass::sandbox {
@@ -104,33 +105,39 @@ std::string ContainerAdvice(const Causes& causes, const Surroundings& around) {
   return absl::StrCat(
       "This is a container",
       words.empty() ? "" : absl::StrCat(": ", absl::StrJoin(words, "; ")),
-      ". See docs/container.md");
+      ". See ", policy::DocsPage("container.md"));
 }
 
 std::string HostAdvice(const Causes& causes, const Surroundings& around) {
   if (!around.missing_rights.empty()) {
     return absl::StrCat("Root lacks ", Names(around.missing_rights),
-                        " here. See docs/container.md");
+                        " here. See ", policy::DocsPage("container.md"));
   }
   if (causes.users) {
-    return "Let root make user namespaces (sysctl user.max_user_namespaces; a "
-           "security module). See docs/rootless.md";
+    return absl::StrCat(
+        "Let root make user namespaces (sysctl user.max_user_namespaces; a "
+        "security module). See ",
+        policy::DocsPage("rootless.md"));
   }
   if (causes.namespaces) {
-    return "A filter of system calls or a security module forbids them. See "
-           "docs/container.md";
+    return absl::StrCat(
+        "A filter of system calls or a security module forbids them. See ",
+        policy::DocsPage("container.md"));
   }
   if (causes.proc) {
-    return "Part of /proc is masked or read-only, as in a container or under "
-           "ProtectKernelTunables= and its like of a unit. See "
-           "docs/container.md";
+    return absl::StrCat(
+        "Part of /proc is masked or read-only, as in a container or under "
+        "ProtectKernelTunables= and its like of a unit. See ",
+        policy::DocsPage("container.md"));
   }
   if (causes.groups) {
-    return "Give the daemon a control group of its own (Delegate=yes in a "
-           "unit, "
-           "or \"cgroup_parent\"). See docs/rootless.md";
+    return absl::StrCat(
+        "Give the daemon a control group of its own (Delegate=yes in a unit, "
+        "or "
+        "\"cgroup_parent\"). See ",
+        policy::DocsPage("rootless.md"));
   }
-  return "See docs/security.md";
+  return absl::StrCat("See ", policy::DocsPage("security.md"));
 }
 
 // Whether the root directory isn't that of the mount namespace, as after

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "policy/text/docs_page.h"
 
 namespace sandglass::server {
 
@@ -47,7 +48,8 @@ bool IsLowerHex(std::string_view text) {
 absl::Status WithPage(const absl::Status& error, absl::string_view page) {
   if (error.ok() || absl::StrContains(error.message(), "docs/")) return error;
   return absl::Status(error.code(),
-                      absl::StrCat(error.message(), ". See ", page));
+                      absl::StrCat(error.message(), ". See ",
+                                   policy::DocsPage(policy::StdView(page))));
 }
 
 }  // namespace sandglass::server

@@ -37,9 +37,9 @@ bool IsPrintableAscii(std::string_view text);
 // True when every byte is a hexadecimal digit, letters in lower case.
 bool IsLowerHex(std::string_view text);
 
-// The same error with ". See PAGE" added to its message, unless the message
-// already names a page of docs/. Every error for the people who run the daemon
-// ends like that.
+// The same error with ". See docs/PAGE" added to its message, or where that
+// page was installed, unless the message already names a page of docs/. Every
+// error for the people who run the daemon ends like that.
 absl::Status WithPage(const absl::Status& error, absl::string_view page);
 
 }  // namespace sandglass::server

@@ -8,7 +8,7 @@
 namespace sandglass::server {
 
 // The page that an error names for which the daemon doesn't start.
-inline constexpr char kStartPage[] = "docs/troubleshooting.md";
+inline constexpr char kStartPage[] = "troubleshooting.md";
 
 // Starts, serves and drains. `supervisor`: what a supervisor that forked this
 // process watches it by, whose death is also this one's; null: there is none.

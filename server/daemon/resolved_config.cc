@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "policy/text/docs_page.h"
 #include "policy/text/units.h"
 #include "sandbox/host/cgroup_tree.h"
 #include "sandbox/os/files.h"
@@ -19,9 +20,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr char kConfigurationPage[] = "docs/configuration.md";
-constexpr char kImagesPage[] = "docs/images.md";
-constexpr char kPolicyPage[] = "docs/policy.md";
+constexpr char kConfigurationPage[] = "configuration.md";
+constexpr char kImagesPage[] = "images.md";
+constexpr char kPolicyPage[] = "policy.md";
 
 }  // namespace
 
@@ -36,10 +37,11 @@ uint32_t MaxJails(const Config& config) {
 
 absl::Status RequireRoot() {
   if (::geteuid() == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "sandglassd must be started as root: it makes namespaces and control "
-      "groups, and then gives root up for good. An ordinary user can be root "
-      "of a user namespace: see docs/rootless.md");
+  return absl::FailedPreconditionError(absl::StrCat(
+      "sandglassd must be started as root: it makes namespaces and "
+      "control groups, and then gives root up for good. An ordinary user can "
+      "be root of a user namespace: see ",
+      policy::DocsPage("rootless.md")));
 }
 
 absl::StatusOr<ResolvedConfig> LoadResolvedConfig(const ConfigFlags& flags) {

@@ -43,6 +43,8 @@ has_all_files() {
 -rw-r--r-- usr/share/doc/sandglass/changelog.Debian.gz
 -rw-r--r-- usr/share/doc/sandglass/copyright
 -rw-r--r-- usr/share/doc/sandglass/demo/pi.py
+-rw-r--r-- usr/share/doc/sandglass/docs/configuration.md
+-rw-r--r-- usr/share/doc/sandglass/docs/troubleshooting.md
 -rw-r--r-- usr/share/man/man1/sandglass.1.gz
 -rw-r--r-- usr/share/man/man5/sandglassd.json.5.gz
 -rw-r--r-- usr/share/man/man8/sandglassd.8.gz
@@ -150,6 +152,10 @@ daemon_finds_its_files() {
     '"spawner": "[^"]*/tree/usr/libexec/sandglass/sandglass-spawner"'; do
     grep -qE "$word" <<<"$out" || wrong "sandglassd --check says no $word: $out"
   done
+  # The page that an error names is there.
+  out="$("$work/tree/usr/sbin/sandglassd" --check --config /nonexistent.json 2>&1 || true)"
+  grep -qF "See $(readlink -f "$work")/tree/usr/share/doc/sandglass/docs/configuration.md" <<<"$out" ||
+    wrong "the page that an error names is not that of the package: $out"
 }
 
 build="$(cd "${1:?a build directory}" && pwd)"
