@@ -9,6 +9,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/base/terminal_filter.h"
+#include "policy/text/known_languages.h"
+#include "policy/text/views.h"
 
 namespace sandglass::client {
 namespace {
@@ -88,8 +90,15 @@ absl::StatusOr<std::string> GuessLanguage(
 
   std::vector<std::string> reasons;
   if (!extension.empty()) {
+    const policy::KnownLanguage* known =
+        policy::FindKnownLanguage(policy::StdView(extension));
     reasons.push_back(
-        absl::StrCat("no language has the extension '.", extension, "'"));
+        known == nullptr
+            ? absl::StrCat("no language has the extension '.", extension, "'")
+            : absl::StrCat("'.", extension, "' is ",
+                           policy::AbslView(known->name),
+                           ", which this daemon does not offer: ",
+                           policy::HowToAdd(*known)));
   }
   reasons.push_back(interpreter.empty()
                         ? "it has no #! line"

@@ -6,7 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "policy/limits/limit_fields.h"
 #include "policy/text/json_reader.h"
+#include "policy/text/known_languages.h"
 #include "server/base/strings.h"
 
 namespace sandglass::server {
@@ -24,6 +26,31 @@ std::string Unknown(const std::string& wanted,
       nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?"),
       nearest.empty() ? "; there are: " : " There are: ",
       absl::StrJoin(listed, ", "));
+}
+
+// For wishes that no profile grants: which key of which file would, and for
+// whom.
+void SayHowToRaise(const policy::Profile& profile,
+                   const policy::LimitRequest& wishes, const std::string& field,
+                   Violations& refused) {
+  for (const policy::LimitField& limit : policy::kLimitFields) {
+    const std::optional<uint64_t> wish = limit.wish(wishes);
+    // What can't work at all is no matter of profiles.
+    if (!wish || *wish > limit.max) continue;
+    const absl::string_view key = AbslView(policy::LimitName(limit.kind));
+    const std::string path = absl::StrCat(field, ".", key);
+    for (policy::FieldViolation& violation : refused) {
+      if (violation.field != path || *wish <= limit.get(profile.maximum)) {
+        continue;
+      }
+      absl::StrAppend(&violation.description,
+                      "; no profile allows it: whoever runs the daemon raises "
+                      "\"",
+                      key, "\" under \"maximum\" in profiles/", profile.name,
+                      ".json of its policy_dir, for all who may use that "
+                      "profile");
+    }
+  }
 }
 
 bool IsEnvName(const std::string& name) {
@@ -81,10 +108,20 @@ const policy::Language* CheckLanguage(const PolicySet& policy,
     words.push_back(known.id);
     words.insert(words.end(), known.aliases.begin(), known.aliases.end());
   }
-  violations.push_back({"language", wanted.empty()
-                                        ? absl::StrCat("is empty; there are: ",
-                                                       absl::StrJoin(ids, ", "))
-                                        : Unknown(wanted, words, ids)});
+  const policy::KnownLanguage* const known = policy::FindKnownLanguage(wanted);
+  std::string problem;
+  if (wanted.empty()) {
+    problem = absl::StrCat("is empty; there are: ", absl::StrJoin(ids, ", "));
+  } else if (known != nullptr) {
+    // No slip of one that is offered, however near it is spelt.
+    problem = absl::StrCat(
+        Quoted(wanted), " is ", AbslView(known->name),
+        ", which this daemon does not offer: ", policy::HowToAdd(*known),
+        "; there are: ", absl::StrJoin(ids, ", "));
+  } else {
+    problem = Unknown(wanted, words, ids);
+  }
+  violations.push_back({"language", std::move(problem)});
   return nullptr;
 }
 
@@ -127,6 +164,7 @@ policy::Limits ApplyWishes(const PolicySet& policy,
   const policy::Limits limits = policy::ApplyRequest(
       policy::RaisedTo(floors, profile), wishes, refused, field);
   if (refused.empty()) return limits;
+  bool another = false;
   for (const policy::SharedProfile& other : policy.profiles()) {
     Violations problems;
     policy::ApplyRequest(policy::RaisedTo(floors, *other), wishes, problems,
@@ -139,8 +177,10 @@ policy::Limits ApplyWishes(const PolicySet& policy,
       absl::StrAppend(&violation.description, "; profile \"", other->name,
                       "\" allows it");
     }
+    another = true;
     break;
   }
+  if (!another) SayHowToRaise(profile, wishes, field, refused);
   violations.insert(violations.end(), refused.begin(), refused.end());
   return limits;
 }

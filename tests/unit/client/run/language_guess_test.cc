@@ -40,6 +40,11 @@ TEST(GuessLanguageTest, ExplainsWhyNoLanguageIsFound) {
             "cannot tell the program's language: no language has the "
             "extension '.xyz' and it has no #! line; give --lang with one of: "
             "python, bash");
+  EXPECT_EQ(GuessLanguage("main.rs", "code", FakeInfo()).status().message(),
+            "cannot tell the program's language: '.rs' is Rust, which this "
+            "daemon does not offer: a file languages/rust.json in the daemon's "
+            "policy_dir adds it (Debian package rustc) and it has no #! line; "
+            "give --lang with one of: python, bash");
   EXPECT_EQ(
       GuessLanguage("", "#!/bin/per\x1bl5\n", FakeInfo()).status().message(),
       "cannot tell the program's language: no language is called "

@@ -333,11 +333,38 @@ TEST_F(ValidateTest, NamesAProfileThatGrantsWhatThisOneRefuses) {
   EXPECT_THAT(ask("narrow", 400),
               ElementsAre(AllOf(HasSubstr("above the maximum of profile"),
                                 HasSubstr("; profile \"default\" allows it"))));
-  EXPECT_THAT(ask("narrow", 600),
-              ElementsAre(::testing::Not(HasSubstr("allows it"))));
+  // Where none does, the key and the file that would.
+  EXPECT_THAT(
+      ask("narrow", 600),
+      ElementsAre(AllOf(
+          HasSubstr("limits.memory_bytes: 600 MiB is above the maximum"),
+          HasSubstr("; no profile allows it: whoever runs the daemon raises "
+                    "\"memory_bytes\" under \"maximum\" in "
+                    "profiles/narrow.json of its policy_dir, for all who may "
+                    "use that profile"))));
   // No profile helps with what can't work at all.
   EXPECT_THAT(ask("narrow", 0),
               ElementsAre(::testing::Not(HasSubstr("allows it"))));
+  EXPECT_THAT(ask("narrow", uint64_t{1} << 30),
+              ElementsAre(::testing::Not(HasSubstr("policy_dir"))));
+}
+
+TEST_F(ValidateTest, NamesALanguageOfTheWorldThatIsNotOffered) {
+  const auto ask = [this](const std::string& language) {
+    v1::RunCodeRequest request = GoodRequest();
+    request.set_language(language);
+    return Violations(request);
+  };
+  EXPECT_THAT(ask("ts"),
+              ElementsAre(AllOf(
+                  HasSubstr("language: \"ts\" is TypeScript, which this daemon "
+                            "does not offer: a file languages/typescript.json "
+                            "in the daemon's policy_dir adds it (Debian "
+                            "package node-typescript); there are: "),
+                  ::testing::Not(HasSubstr("did you mean")))));
+  EXPECT_THAT(ask("Rust"), ElementsAre(HasSubstr("\"Rust\" is Rust, which")));
+  EXPECT_THAT(ask("swift"), ElementsAre(HasSubstr("Debian 12 has no package")));
+  EXPECT_THAT(ask("bsh"), ElementsAre(HasSubstr("did you mean \"bash\"?")));
 }
 
 }  // namespace
