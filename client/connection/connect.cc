@@ -6,8 +6,12 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -29,15 +33,47 @@ constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
 // Room for the framing and for what an answer contains besides its payload.
 constexpr size_t kMessageSlackBytes = 1 << 20;
 
-std::string HowToStart(const Address& address) {
+// Where packages and administrators put units of systemd.
+constexpr std::array<const char*, 4> kUnits = {
+    "/etc/systemd/system/sandglassd.service",
+    "/usr/local/lib/systemd/system/sandglassd.service",
+    "/usr/lib/systemd/system/sandglassd.service",
+    "/lib/systemd/system/sandglassd.service"};
+constexpr char kSystemdRuns[] = "/run/systemd/system";
+
+// sudo drops the variable without a word, and the default takes its place.
+std::string WhatSudoDrops(const Address& address) {
+  const bool by_sudo =
+      std::getenv("SUDO_UID") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+  return by_sudo && address.text == kDefaultAddress
+             ? "; if you set SANDGLASS_ADDRESS: sudo drops it, unless it is "
+               "called with --preserve-env=SANDGLASS_ADDRESS"
+             : "";
+}
+
+}  // namespace
+
+std::string HowToStart(const Address& address, const std::string& root) {
+  const auto is_there = [&root](const char* path) {
+    return access((root + path).c_str(), F_OK) == 0;
+  };
+  if (address.text == kDefaultAddress && is_there(kSystemdRuns) &&
+      std::ranges::any_of(kUnits, is_there)) {
+    return absl::StrCat(
+        "start the service with: sudo systemctl start sandglassd (why it does "
+        "not run: systemctl status sandglassd)",
+        WhatSudoDrops(address));
+  }
   const std::string listen =
       address.text == kDefaultAddress
           ? ""
           : absl::StrCat(" --listen ", VisibleText(address.text));
   return absl::StrCat("start one with: sudo sandglassd", listen,
                       " (from the source tree: sudo ./build/bin/sandglassd",
-                      listen, ")");
+                      listen, ")", WhatSudoDrops(address));
 }
+
+namespace {
 
 // Empty when the group has no name.
 std::string GroupName(gid_t gid) {

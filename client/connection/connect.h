@@ -19,6 +19,10 @@ constexpr size_t kMaxMessageBytes = 16 << 20;
 // a daemon (no such socket, a stale one, no permission) and what to do.
 absl::StatusOr<UniqueFd> Connect(const Address& address);
 
+// What to do where no daemon is at the address; `root` is that of the file
+// system, for tests.
+std::string HowToStart(const Address& address, const std::string& root = "");
+
 // After a daemon has been silent for this long while a call waits for it, it is
 // asked for a sign of life; when it has been silent for as long again, it is
 // assumed to hang.

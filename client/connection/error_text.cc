@@ -50,8 +50,10 @@ std::string Indented(absl::string_view text) {
 
 // What to do about an error with this reason; empty when its message says so.
 absl::string_view AdviceFor(absl::string_view reason) {
-  static constexpr std::array<std::array<absl::string_view, 2>, 7> kAdvice = {
-      {{"SESSION_NOT_FOUND", "sandglass session list shows yours"},
+  static constexpr std::array<std::array<absl::string_view, 2>, 9> kAdvice = {
+      {{"RUN_NOT_FOUND", "sandglass ps shows yours"},
+       {"LAYER_NOT_FOUND", "sandglass layers list shows those there are"},
+       {"SESSION_NOT_FOUND", "sandglass session list shows yours"},
        {"SESSION_EXPIRED",
         "start another with sandglass session create, whose --idle-timeout "
         "and --max-age say how long it lives"},

@@ -18,11 +18,20 @@ case "$1" in
     fi
     if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
       systemctl --system daemon-reload >/dev/null || true
-      if [ -n "$2" ]; then
-        deb-systemd-invoke restart "$unit" >/dev/null || true
-      else
-        deb-systemd-invoke start "$unit" >/dev/null || true
+      verb=start
+      [ -z "$2" ] || verb=restart
+      # The installation goes on: the service may need what comes after it.
+      if ! deb-systemd-invoke "$verb" "$unit" >/dev/null; then
+        cat >&2 <<TEXT
+sandglass: the service could not $verb, so no daemon runs. Why, says:
+  journalctl -u sandglassd -n 20
+What this machine lacks, says:
+  sandglassd --check --config /etc/sandglass/sandglassd.json
+Then start it with: systemctl start sandglassd
+TEXT
       fi
+    elif [ -z "$DPKG_ROOT" ]; then
+      echo "sandglass: systemd does not run here, so no service was started; start the daemon with: sandglassd" >&2
     fi
     ;;
 esac

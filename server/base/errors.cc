@@ -209,13 +209,12 @@ absl::Status RequestIdReused(const std::string& request_id) {
 
 absl::Status RunNotFound(const std::string& run_id) {
   return Make(Code::kNotFound, "RUN_NOT_FOUND", "there is no run ",
-              Quoted(run_id), " of yours; ListRuns shows those there are");
+              Quoted(run_id), " of yours");
 }
 
 absl::Status SessionNotFound(const std::string& session_id) {
   return Make(Code::kNotFound, "SESSION_NOT_FOUND", "there is no session ",
-              Quoted(session_id),
-              " of yours; ListSessions shows those there are");
+              Quoted(session_id), " of yours");
 }
 
 absl::Status SessionOver(const std::string& reason,
@@ -343,7 +342,7 @@ absl::Status LibrariesNotInstalled(const absl::Status& cause) {
 
 absl::Status LayerNotFound(const std::string& layer_id) {
   return Make(Code::kNotFound, "LAYER_NOT_FOUND", "there is no layer ",
-              Quoted(layer_id), "; ListLayers has those that there are");
+              Quoted(layer_id));
 }
 
 absl::Status LayerInUse(const std::string& layer_id) {

@@ -152,6 +152,7 @@ void RunningDaemon::StartLanguages() {
       .pool = &*pool_,
       .languages = &*gate_,
       .libraries = libraries_ ? &*libraries_ : nullptr,
+      .no_libraries = parts_.no_libraries,
       .fork_memory = std::make_shared<DiskBudget>(config_.sessions.fork_bytes),
       .denied = denied_ ? &*denied_ : nullptr};
   router_.emplace(host_parts_);
@@ -204,6 +205,7 @@ void RunningDaemon::StartRuns() {
       .sessions = &*sessions_,
       .compile_cache = compile_cache_ ? &*compile_cache_ : nullptr,
       .libraries = libraries_ ? &*libraries_ : nullptr,
+      .no_libraries = parts_.no_libraries,
       .approvals = &*approvals_,
       .audit = audit,
       .denied = denied_ ? &*denied_ : nullptr,
@@ -243,7 +245,8 @@ void RunningDaemon::MakeServices() {
   questions_.emplace(policy_, *dispatcher_, config_.policy_dir,
                      sandbox::WhyNoDiskCap(info_.host));
   layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
-                                       libraries_ ? &*libraries_ : nullptr});
+                                       libraries_ ? &*libraries_ : nullptr,
+                                       parts_.no_libraries});
   services_.push_back(
       MakeSandboxService(*dispatcher_, peers_, info_, kStreamBudgetBytes));
   services_.push_back(MakeSessionService(*sessions_, *call_threads_, peers_));

@@ -36,6 +36,7 @@ struct ServingParts {
   std::optional<CompileStore> compiled;  // absent when nothing is kept
   ImageStates image_states;
   std::optional<LibrariesParts> libraries;  // absent when there are none
+  std::string no_libraries;                 // why there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable
   os::Fd listener;                          // empty for TCP, unless it was kept
   ReloadRecord reloads;

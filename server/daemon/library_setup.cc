@@ -152,7 +152,10 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
     const Identity& identity, const ImageStates& image_states,
-    std::vector<sandbox::JailTemplate>& templates) {
+    std::vector<sandbox::JailTemplate>& templates, std::string& why_none) {
+  why_none =
+      "this daemon installs no libraries: \"libraries.dir\" of its "
+      "configuration is empty";
   if (config.dir.empty()) return std::nullopt;
   absl::StatusOr<std::unique_ptr<LayerStore>> store =
       LayerStore::Open(config.dir, identity.uid, identity.gid,
@@ -162,6 +165,10 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
   if (!store.ok()) {
     Log(LogLevel::kWarning, "no_place_for_libraries",
         {{"error", std::string(store.status().message())}});
+    why_none = absl::StrCat(
+        "this daemon installs no libraries, since it could not "
+        "use \"libraries.dir\" of its configuration: ",
+        store.status().message());
     return std::nullopt;
   }
   // An image may trust no certificates, and the registries are those of the

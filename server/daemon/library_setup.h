@@ -22,11 +22,12 @@ namespace sandglass::server {
 // no profile, and their network has only the registry's hosts. `run` of the
 // result is not set yet. INVALID_ARGUMENT: the configured certificates can't be
 // read. Absent when no directory is configured, or when it can't be used, which
-// is logged. To be called as root, single-threaded.
+// is logged; `why_none` then says so to callers. To be called as root,
+// single-threaded.
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
     const LibrariesConfig& config, const PolicySet& policy,
     const Identity& identity, const ImageStates& image_states,
-    std::vector<sandbox::JailTemplate>& templates);
+    std::vector<sandbox::JailTemplate>& templates, std::string& why_none);
 
 // Plans zygotes for the sets that the configuration names, if these are
 // installed; if not, the log says what to do. Adds the zygotes to

@@ -201,7 +201,7 @@ std::optional<int> PrivilegedStart::PlanJails() {
   templates_ = settings_.policy.templates();
   absl::StatusOr<std::optional<LibrariesParts>> libraries =
       PrepareLibraries(config_.libraries, settings_.policy, settings_.identity,
-                       parts_.image_states, templates_);
+                       parts_.image_states, templates_, parts_.no_libraries);
   if (!libraries.ok()) return FailStart(libraries.status(), kExitBadConfig);
   parts_.libraries = *std::move(libraries);
   if (!parts_.libraries) return std::nullopt;

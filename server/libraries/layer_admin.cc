@@ -52,7 +52,7 @@ v1::Layer ToProto(const LayerInfo& info) {
 
 absl::Status LayerAdmin::HasLibraries() const {
   if (parts_.libraries != nullptr) return absl::OkStatus();
-  return LibrariesUnavailable("this daemon installs no libraries");
+  return LibrariesUnavailable(parts_.no_libraries);
 }
 
 absl::StatusOr<v1::ListLayersResponse> LayerAdmin::List(

@@ -20,7 +20,8 @@ struct LayerAdminParts {
   const LivePolicy* policy = nullptr;
   const ApprovalTable* approvals = nullptr;  // knows who the operators are
   JailPool* pool = nullptr;                  // jails with layers wait there
-  Libraries* libraries = nullptr;            // null: none are installed
+  Libraries* libraries = nullptr;            // null: none are installed,
+  std::string no_libraries = {};             // for this reason
 };
 
 // Answers callers' requests about installed sets of libraries. Thread-safe;
@@ -29,7 +30,7 @@ struct LayerAdminParts {
 class LayerAdmin {
  public:
   // Whatever `parts` points to must outlive this object.
-  explicit LayerAdmin(LayerAdminParts parts) : parts_(parts) {}
+  explicit LayerAdmin(LayerAdminParts parts) : parts_(std::move(parts)) {}
 
   // Operators see all layers; others see those that they have had themselves.
   absl::StatusOr<v1::ListLayersResponse> List(

@@ -178,7 +178,7 @@ absl::Status RunDispatcher::AcquireLibraries(
   Job& job = run.mutable_job();
   if (!job.libraries || IsLookAlone(job.target)) return absl::OkStatus();
   if (options_.libraries == nullptr) {
-    return LibrariesUnavailable("this daemon installs no libraries");
+    return LibrariesUnavailable(options_.no_libraries);
   }
   absl::StatusOr<FoundLibraries> found = options_.libraries->Get(
       *job.libraries,

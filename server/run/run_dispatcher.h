@@ -41,7 +41,8 @@ struct DispatcherOptions {
   SessionTable* sessions = nullptr;  // unless no request names a session
   // May be null:
   CompileCache* compile_cache = nullptr;
-  LibraryFinder* libraries = nullptr;  // then none can be had
+  LibraryFinder* libraries = nullptr;  // then none can be had, as says:
+  std::string no_libraries = "this daemon installs no libraries";
   ApprovalTable* approvals = nullptr;  // then nobody can approve anything
   RunAudit* audit = nullptr;           // then there is no audit log
   RefusedCallLog* denied = nullptr;    // then calls aren't traced

@@ -62,7 +62,7 @@ absl::Status JailAttachment::AcquireLibraries(const FirstUse& use,
     return absl::OkStatus();
   }
   if (parts_.libraries == nullptr) {
-    return LibrariesUnavailable("this daemon installs no libraries");
+    return LibrariesUnavailable(parts_.no_libraries);
   }
   absl::StatusOr<FoundLibraries> found = parts_.libraries->Get(
       *spec_.libraries,

@@ -34,7 +34,8 @@ struct JailHostParts {
   JailPool* pool = nullptr;
   // Whether what a language's kernel is started from is there.
   const LanguageGate* languages = nullptr;
-  LibraryFinder* libraries = nullptr;  // null: none can be had
+  LibraryFinder* libraries = nullptr;  // null: none can be had, as says:
+  std::string no_libraries = "this daemon installs no libraries";
   // For files of forks that wait for their first use.
   std::shared_ptr<DiskBudget> fork_memory;
   RefusedCallLog* denied = nullptr;  // null when calls aren't traced

@@ -131,6 +131,29 @@ purge_spares_mounts() {
     wrong "a purge leaves: $(find "$root" -name file)"
 }
 
+# What an installation says of a service that could not start, in a file system
+# where systemd seems to run.
+installation_tells_of_the_service() {
+  local stubs=$work/stubs words
+  mkdir -p "$stubs"
+  for words in systemd-sysusers systemd-tmpfiles deb-systemd-helper systemctl; do
+    printf '#!/bin/sh\n' >"$stubs/$words"
+  done
+  # shellcheck disable=SC2016 # for the inner shell
+  printf '#!/bin/sh\nexit "$STARTS"\n' >"$stubs/deb-systemd-invoke"
+  chmod +x "$stubs"/*
+  for words in 0 1; do
+    # shellcheck disable=SC2016 # for the inner shell
+    STARTS=$words unshare --map-root-user --mount sh -c '
+      mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system &&
+      PATH="$1:$PATH" sh "$2" configure 2>"$3"' install "$stubs" "$work/control/postinst" \
+      "$work/said.$words" || wrong "an installation fails where the service exits with $words"
+  done
+  [[ ! -s $work/said.0 ]] || wrong "an installation says: $(<"$work/said.0")"
+  [[ $(<"$work/said.1") == *'could not start'*'journalctl -u sandglassd'* ]] ||
+    wrong "of a service that could not start an installation says only: $(<"$work/said.1")"
+}
+
 # Its unit names only programs and files that are in the package.
 unit_is_right() {
   local unit=$work/tree/usr/lib/systemd/system/sandglassd.service program file seen=0
@@ -176,6 +199,7 @@ directories_are_open
 control_is_right
 manual_is_complete
 purge_spares_mounts
+installation_tells_of_the_service
 unit_is_right
 daemon_finds_its_files
 # Warnings too; what it may say is in deploy/deb/lintian-overrides.

@@ -191,6 +191,36 @@ TEST(CliNoDaemonTest, AGroupWithoutANameCannotBeJoined) {
   EXPECT_EQ(text.find("usermod"), std::string::npos);
 }
 
+// As packages have it.
+TEST(CliNoDaemonTest, WhereAUnitIsInstalledItIsToBeStarted) {
+  namespace fs = std::filesystem;
+  const TempDir root;
+  const Address usual = *ParseAddress(kDefaultAddress);
+  const Address own = *ParseAddress("unix:/tmp/other.sock");
+  EXPECT_THAT(HowToStart(usual, root.path()), HasSubstr("sudo sandglassd ("));
+  fs::create_directories(root.Path("run/systemd/system"));
+  fs::create_directories(root.Path("usr/lib/systemd/system"));
+  EXPECT_THAT(HowToStart(usual, root.path()), HasSubstr("sudo sandglassd ("));
+  testing::WriteFile(root.Path("usr/lib/systemd/system/sandglassd.service"),
+                     "");
+  EXPECT_THAT(HowToStart(usual, root.path()),
+              HasSubstr("sudo systemctl start sandglassd"));
+  EXPECT_THAT(HowToStart(own, root.path()),
+              HasSubstr("sudo sandglassd --listen unix:/tmp/other.sock"));
+}
+
+TEST(CliNoDaemonTest, WhatSudoDropsIsSaid) {
+  const Address usual = *ParseAddress(kDefaultAddress);
+  const char* words = "sudo drops it";
+  unsetenv("SUDO_UID");
+  EXPECT_THAT(HowToStart(usual), Not(HasSubstr(words)));
+  setenv("SUDO_UID", "1000", 1);
+  EXPECT_THAT(HowToStart(usual), HasSubstr(words));
+  EXPECT_THAT(HowToStart(*ParseAddress("unix:/tmp/other.sock")),
+              Not(HasSubstr(words)));
+  unsetenv("SUDO_UID");
+}
+
 TEST(CliNoDaemonTest, ABadAddressIsAUsageError) {
   const SubprocessResult result = RunAt("10.1.2.3:50051", "info");
   EXPECT_EQ(result.exit_code, 125);

@@ -11,6 +11,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
 #include "policy/libraries/library_policy.h"
+#include "server/daemon/library_setup.h"
 #include "server/pool/jail_pool.h"
 #include "tests/unit/server/layers/layer_support.h"
 #include "tests/unit/server/scripted_runner.h"
@@ -237,7 +238,8 @@ TEST_F(LayerAdminTest, LayersInUseStay) {
 }
 
 TEST_F(LayerAdminTest, WithoutLibrariesAllSaySo) {
-  const LayerAdmin none({&policy_, &approvals_, &pool_, nullptr});
+  const LayerAdmin none({&policy_, &approvals_, &pool_, nullptr, "because"});
+  EXPECT_EQ(none.List(approver_, {}).status().message(), "because");
   EXPECT_EQ(ReasonOf(none.List(approver_, {}).status()),
             "LIBRARIES_UNAVAILABLE");
   EXPECT_EQ(ReasonOf(none.Remove(approver_, {}).status()),
@@ -245,6 +247,25 @@ TEST_F(LayerAdminTest, WithoutLibrariesAllSaySo) {
   EXPECT_EQ(
       ReasonOf(none.Build(somebody_, Wanting("six"), {}, cancel_).status()),
       "LIBRARIES_UNAVAILABLE");
+}
+
+// Callers are told what the log says.
+TEST_F(LayerAdminTest, ADirectoryThatCannotBeUsedIsTheReason) {
+  const testing::TempDir dir;
+  testing::WriteFile(dir.Path("file"), "");
+  std::string why;
+  std::vector<sandbox::JailTemplate> templates;
+  for (const auto& [place, words] :
+       {std::pair<std::string, std::string>{"", "\"libraries.dir\""},
+        {dir.Path("file/layers"), dir.Path("file")}}) {
+    const auto parts = PrepareLibraries({.dir = place}, *policy_.Get(), {}, {},
+                                        templates, why);
+    ASSERT_TRUE(parts.ok()) << parts.status();
+    EXPECT_FALSE(parts->has_value());
+    EXPECT_THAT(why,
+                ::testing::AllOf(HasSubstr("this daemon installs no libraries"),
+                                 HasSubstr(words)));
+  }
 }
 
 }  // namespace
