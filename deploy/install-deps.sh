@@ -77,6 +77,7 @@ TEST_PACKAGES=(
   crun
   curl
   git
+  jq
   libclang-rt-14-dev
   maven
   mmdebstrap

@@ -228,6 +228,13 @@ absl::StatusOr<AgentSettings> LoadAgentSettings(
   // Private servers often need no key.
   if (settings.llm.api_key.empty() &&
       settings.llm.base_url == (*provider)->base_url) {
+    // Nobody named a provider, so it may be the other's key that was meant.
+    if (!provider_name && !key_variable && !key_file) {
+      return absl::InvalidArgumentError(
+          "there is no key for a model's provider: ANTHROPIC_API_KEY and "
+          "OPENAI_API_KEY are unset or empty; set one, or name another server "
+          "with --base-url");
+    }
     return absl::InvalidArgumentError(absl::StrCat(
         "there is no key for ", (*provider)->base_url, ": set ",
         settings.key_name, ", or name another server with --base-url"));

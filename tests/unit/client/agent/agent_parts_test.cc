@@ -105,7 +105,12 @@ TEST_F(AgentSettingsTest, TheKeyTellsTheProvider) {
 TEST_F(AgentSettingsTest, AServerOfOnesOwnNeedsNoKey) {
   AgentOptions options;
   options.model = "m";
+  // Whose key was meant isn't known.
+  EXPECT_THAT(Error(options), HasSubstr("ANTHROPIC_API_KEY and "
+                                        "OPENAI_API_KEY are unset or empty"));
+  options.provider = "openai";
   EXPECT_THAT(Error(options), HasSubstr("set OPENAI_API_KEY"));
+  options.provider = std::nullopt;
   options.base_url = "http://127.0.0.1:11434/v1/";
   auto settings = Settings(options);
   ASSERT_TRUE(settings.ok()) << settings.status();
