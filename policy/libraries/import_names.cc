@@ -13,83 +13,70 @@ struct Provided {
   absl::string_view library;
 };
 
-// The lists are sorted by their bytes, for binary search.
-// Imports that have the library's own name (in normal form) aren't listed.
+// The lists are sorted by their bytes, for binary search. The first ones were
+// checked by hand: what the lists below lack, or have otherwise.
 constexpr Provided kPythonImports[] = {
-    {"Bio", "biopython"},
     {"Crypto", "pycryptodome"},
-    {"Cryptodome", "pycryptodomex"},
-    {"MySQLdb", "mysqlclient"},
-    {"OpenSSL", "pyopenssl"},
-    {"PIL", "pillow"},
-    {"Xlib", "python-xlib"},
-    {"absl", "absl-py"},
-    {"attr", "attrs"},
-    {"bs4", "beautifulsoup4"},
-    {"cairo", "pycairo"},
+    {"MDAnalysis", "mdanalysis"},
+    {"accelerate", "accelerate"},
+    {"arcade", "arcade"},
+    {"bokeh", "bokeh"},
+    {"catboost", "catboost"},
+    {"ccxt", "ccxt"},
+    {"chromadb", "chromadb"},
+    {"cohere", "cohere"},
     {"community", "python-louvain"},
-    {"corsheaders", "django-cors-headers"},
+    {"control", "control"},
+    {"crewai", "crewai"},
     {"cupy", "cupy-cuda12x"},
     {"cv2", "opencv-python"},
-    {"dateutil", "python-dateutil"},
-    {"discord", "discord-py"},
-    {"docx", "python-docx"},
-    {"dotenv", "python-dotenv"},
-    {"editor", "python-editor"},
-    {"engineio", "python-engineio"},
+    {"cvxpy", "cvxpy"},
+    {"diffusers", "diffusers"},
+    {"eth_account", "eth-account"},
     {"faiss", "faiss-cpu"},
-    {"fitz", "pymupdf"},
-    {"gi", "pygobject"},
-    {"git", "gitpython"},
-    {"github", "pygithub"},
+    {"fpdf", "fpdf2"},
     {"google.cloud.bigquery", "google-cloud-bigquery"},
     {"google.cloud.storage", "google-cloud-storage"},
-    {"google.protobuf", "protobuf"},
-    {"googleapiclient", "google-api-python-client"},
-    {"grpc", "grpcio"},
+    {"gradio", "gradio"},
+    {"groq", "groq"},
     {"grpc_status", "grpcio-status"},
-    {"igraph", "python-igraph"},
-    {"jose", "python-jose"},
-    {"jwt", "pyjwt"},
-    {"ldap", "python-ldap"},
-    {"magic", "python-magic"},
-    {"mpl_toolkits", "matplotlib"},
-    {"multipart", "python-multipart"},
+    {"jax", "jax"},
+    {"keras", "keras"},
+    {"librosa", "librosa"},
+    {"llama_index", "llama-index"},
+    {"mesa", "mesa"},
+    {"mlflow", "mlflow"},
+    {"moviepy", "moviepy"},
     {"mysql", "mysql-connector-python"},
-    {"nacl", "pynacl"},
-    {"osgeo", "gdal"},
+    {"onnxruntime", "onnxruntime"},
+    {"ortools", "ortools"},
+    {"peft", "peft"},
+    {"pinecone", "pinecone"},
     {"pkg_resources", "setuptools"},
+    {"playwright", "playwright"},
+    {"pmdarima", "pmdarima"},
     {"pptx", "python-pptx"},
+    {"prophet", "prophet"},
     {"psycopg2", "psycopg2-binary"},
-    {"pywt", "pywavelets"},
-    {"pyximport", "cython"},
-    {"rest_framework", "djangorestframework"},
-    {"ruamel", "ruamel-yaml"},
-    {"serial", "pyserial"},
-    {"shapefile", "pyshp"},
-    {"skimage", "scikit-image"},
-    {"sklearn", "scikit-learn"},
+    {"pyarrow", "pyarrow"},
+    {"rapidfuzz", "rapidfuzz"},
+    {"ray", "ray"},
+    {"rdkit", "rdkit"},
+    {"safetensors", "safetensors"},
+    {"shap", "shap"},
     {"sksparse", "scikit-sparse"},
-    {"slugify", "python-slugify"},
-    {"snappy", "python-snappy"},
-    {"socketio", "python-socketio"},
-    {"socks", "pysocks"},
+    {"spacy", "spacy"},
     {"speech_recognition", "speechrecognition"},
-    {"telegram", "python-telegram-bot"},
-    {"umap", "umap-learn"},
-    {"usb", "pyusb"},
-    {"win32api", "pywin32"},
-    {"wx", "wxpython"},
-    {"yaml", "pyyaml"},
-    {"zmq", "pyzmq"}};
+    {"surprise", "scikit-surprise"},
+    {"talib", "ta-lib"},
+    {"tensorflow", "tensorflow"},
+    {"textblob", "textblob"},
+    {"tokenizers", "tokenizers"},
+    {"wandb", "wandb"},
+    {"web3", "web3"},
+    {"win32api", "pywin32"}};
 
-constexpr Provided kRubyImports[] = {{"RMagick", "rmagick"},
-                                     {"action_controller", "actionpack"},
-                                     {"action_view", "actionview"},
-                                     {"active_model", "activemodel"},
-                                     {"active_record", "activerecord"},
-                                     {"active_support", "activesupport"},
-                                     {"concurrent", "concurrent-ruby"},
+constexpr Provided kRubyImports[] = {{"concurrent", "concurrent-ruby"},
                                      {"dry/struct", "dry-struct"},
                                      {"dry/validation", "dry-validation"},
                                      {"google/protobuf", "google-protobuf"},
@@ -103,8 +90,16 @@ constexpr Provided kRubyImports[] = {{"RMagick", "rmagick"},
                                      {"net/ssh", "net-ssh"},
                                      {"prawn/table", "prawn-table"},
                                      {"rack/test", "rack-test"},
-                                     {"rspec/core", "rspec"},
-                                     {"zip", "rubyzip"}};
+                                     {"rspec/core", "rspec"}};
+
+// What imports/collect.py found in the metadata of distributions: lines of an
+// import and its library, sorted like the others.
+constexpr absl::string_view kPythonMetadata =
+#include "policy/libraries/python_imports.inc"
+    ;
+constexpr absl::string_view kRubyMetadata =
+#include "policy/libraries/ruby_imports.inc"
+    ;
 
 // A package also stands for those below it.
 constexpr Provided kJavaImports[] = {
@@ -280,12 +275,30 @@ bool Has(const absl::string_view (&list)[kSize], absl::string_view name) {
   return std::binary_search(std::begin(list), std::end(list), name);
 }
 
-// Finds the longest prefix of the name, in whole parts, that is in the table.
+// Does the same in lines.
+absl::string_view LookupLine(absl::string_view lines, absl::string_view name) {
+  while (!lines.empty()) {
+    const size_t middle = lines.rfind('\n', lines.size() / 2);
+    const size_t begin = middle == absl::string_view::npos ? 0 : middle + 1;
+    const size_t end = std::min(lines.find('\n', begin), lines.size());
+    const absl::string_view line = lines.substr(begin, end - begin);
+    const absl::string_view import = line.substr(0, line.find(' '));
+    if (import == name) return line.substr(import.size() + 1);
+    lines = import < name ? lines.substr(std::min(end + 1, lines.size()))
+                          : lines.substr(0, begin > 0 ? begin - 1 : 0);
+  }
+  return {};
+}
+
+// Finds the longest prefix of the name, in whole parts, that is in the table or
+// the lines.
 template <size_t kSize>
 absl::string_view LookupPrefix(const Provided (&table)[kSize],
-                               absl::string_view name, char separator) {
+                               absl::string_view lines, absl::string_view name,
+                               char separator) {
   while (true) {
-    const absl::string_view library = Lookup(table, name);
+    absl::string_view library = Lookup(table, name);
+    if (library.empty()) library = LookupLine(lines, name);
     if (!library.empty()) return library;
     const size_t last = name.rfind(separator);
     if (last == absl::string_view::npos) return {};
@@ -303,11 +316,11 @@ bool IsBelow(absl::string_view name, absl::string_view package) {
 absl::string_view LibraryOfImport(Ecosystem ecosystem, absl::string_view name) {
   switch (ecosystem) {
     case Ecosystem::kPython:
-      return LookupPrefix(kPythonImports, name, '.');
+      return LookupPrefix(kPythonImports, kPythonMetadata, name, '.');
     case Ecosystem::kRuby:
-      return LookupPrefix(kRubyImports, name, '/');
+      return LookupPrefix(kRubyImports, kRubyMetadata, name, '/');
     case Ecosystem::kJava:
-      return LookupPrefix(kJavaImports, name, '.');
+      return LookupPrefix(kJavaImports, {}, name, '.');
     case Ecosystem::kNode:
     case Ecosystem::kGo:
       break;

@@ -72,15 +72,12 @@ absl::string_view FirstParts(absl::string_view name, char separator,
   return name.substr(0, end);
 }
 
-// The library that has the same name as the import.
-absl::string_view Namesake(Ecosystem ecosystem, absl::string_view name) {
+// The library that the import itself names; empty where imports have names of
+// their own, since the library of that name may be somebody else's.
+absl::string_view LibraryInName(Ecosystem ecosystem, absl::string_view name) {
   switch (ecosystem) {
-    case Ecosystem::kPython:
-      return FirstParts(name, '.', 1);
     case Ecosystem::kNode:
       return FirstParts(name, '/', name[0] == '@' ? 2 : 1);
-    case Ecosystem::kRuby:
-      return FirstParts(name, '/', 1);
     // Only for known hosts: a package can be deeper than its module.
     case Ecosystem::kGo:
       return absl::StartsWith(name, "github.com/") ||
@@ -88,6 +85,8 @@ absl::string_view Namesake(Ecosystem ecosystem, absl::string_view name) {
                      absl::StartsWith(name, "golang.org/x/")
                  ? FirstParts(name, '/', 3)
                  : name;
+    case Ecosystem::kPython:
+    case Ecosystem::kRuby:
     case Ecosystem::kJava:
       return {};
   }
@@ -107,26 +106,37 @@ std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
   // Before the check for the standard library: Ruby's net/ssh looks like a part
   // of its net.
   absl::string_view library = LibraryOfImport(ecosystem, name);
-  const bool guessed = library.empty();
-  if (guessed) {
+  if (library.empty()) {
     if (IsStandardLibrary(ecosystem, name)) return std::nullopt;
-    library = Namesake(ecosystem, name);
+    library = LibraryInName(ecosystem, name);
+  }
+  if (library.empty()) {
+    // Java's compiler says the same of a package of the program's own.
+    if (ecosystem == Ecosystem::kJava) return std::nullopt;
+    return MissingImport{std::string(name), ""};
   }
   absl::StatusOr<std::string> normal =
       ParseLibraryName(ecosystem, StdView(library));
   if (!normal.ok()) return std::nullopt;
-  return MissingImport{std::string(name), *std::move(normal), guessed};
+  return MissingImport{std::string(name), *std::move(normal)};
 }
 
 std::string MissingImportWords(Ecosystem ecosystem,
                                const MissingImport& missing) {
+  if (missing.library.empty()) {
+    return absl::StrCat(
+        "The import ", Quoted(missing.name),
+        " is neither a file of the program nor in a library that is known "
+        "here. If a library has it, look up that library's own name, which may "
+        "differ, and ask for it with --library NAME, or \"libraries\": "
+        "[\"NAME\"] in the request.");
+  }
   // Maven doesn't accept a name without a version.
   const std::string asked = ecosystem == Ecosystem::kJava
                                 ? absl::StrCat(missing.library, ":VERSION")
                                 : missing.library;
   return absl::StrCat(
-      "The import ", Quoted(missing.name),
-      missing.guessed ? " may be in the library " : " is in the library ",
+      "The import ", Quoted(missing.name), " is in the library ",
       Quoted(missing.library), ": ask for it with --library ", asked,
       ", or \"libraries\": [", Quoted(asked), "] in the request.");
 }

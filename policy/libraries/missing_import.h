@@ -12,9 +12,10 @@ namespace sandglass::policy {
 
 // An import that a program's language could not find.
 struct MissingImport {
-  std::string name;      // as the program's error has it: "cv2", "numpy.linalg"
-  std::string library;   // provides it; in the form of ParseLibraryName
-  bool guessed = false;  // the library only has the same name
+  std::string name;  // as the program's error has it: "cv2", "numpy.linalg"
+  // The library that provides it, in the form of ParseLibraryName; empty when
+  // that is not known.
+  std::string library;
 };
 
 inline constexpr size_t kMissingImportScanBytes = 4096;
@@ -30,7 +31,8 @@ std::optional<MissingImport> FindMissingImport(Ecosystem ecosystem,
 // How to request the library, in one sentence of ASCII:
 //   The import "cv2" is in the library "opencv-python": ask for it with
 //   --library opencv-python, or "libraries": ["opencv-python"] in the request.
-// For a guess it says "may be".
+// For an import whose library isn't known it says so, and names none: the
+// library that has the import's name may be another project's.
 std::string MissingImportWords(Ecosystem ecosystem,
                                const MissingImport& missing);
 

@@ -64,7 +64,8 @@ void Run(fuzz::Input input) {
   const std::string text = input.Text();
   const std::string rest(input.Rest());
   if (const auto missing = FindMissingImport(ecosystem, rest)) {
-    FUZZ_CHECK(ParseLibraryName(ecosystem, missing->library).ok());
+    FUZZ_CHECK(missing->library.empty() ||
+               ParseLibraryName(ecosystem, missing->library).ok());
     FUZZ_CHECK(!MissingImportWords(ecosystem, *missing).empty());
   }
   const auto library = ParseLibrary(ecosystem, text);
