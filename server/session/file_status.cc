@@ -1,8 +1,11 @@
 #include "server/session/file_status.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "sandbox/files/file_agent_client.h"
@@ -45,6 +48,15 @@ v1::FileType ToProto(sandbox::FileType type) {
   return v1::FILE_TYPE_OTHER;
 }
 
+// Whether it is a path outside of the places where programs may write.
+bool IsElsewhere(absl::string_view path) {
+  const auto below = [path](absl::string_view place) {
+    return path == place || absl::StartsWith(path, absl::StrCat(place, "/"));
+  };
+  return absl::StartsWith(path, "/") && !below(kWorkspace) && !below("/tmp") &&
+         !below(sandbox::kHome);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> AgentPath(const std::string& path,
@@ -79,10 +91,16 @@ std::string FileReason(FileCode code) {
 absl::Status FileStatus(sandbox::FileResult result, absl::string_view path) {
   const absl::Status status =
       sandbox::StatusOfFile(result, AsUtf8(StdView(path)));
+  std::string text(status.message());
+  if (result.error == EROFS ||
+      (result.code == FileCode::kPermissionDenied && IsElsewhere(path))) {
+    absl::StrAppend(&text, "; programs may write below ", kWorkspace,
+                    ", /tmp and ", sandbox::kHome);
+  }
   return FileFailed(result.code == FileCode::kIncomplete
                         ? absl::StatusCode::kInvalidArgument
                         : status.code(),
-                    FileReason(result.code), std::string(status.message()));
+                    FileReason(result.code), std::move(text));
 }
 
 v1::FileInfo ToProto(const sandbox::FileFacts& facts) {

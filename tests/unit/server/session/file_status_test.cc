@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/strings.h"
 
@@ -47,6 +49,20 @@ TEST(FileResults, ErrorsAreValidTextWhateverThePath) {
       FileStatus({FileCode::kNotFound, 2}, "/workspace/\xff");
   EXPECT_TRUE(absl::IsNotFound(status));
   EXPECT_TRUE(IsValidUtf8(StdView(status.message())));
+}
+
+TEST(FileResults, WhereOneMayWriteIsSaidOfPathsElsewhere) {
+  const auto says = [](int error, absl::string_view path) {
+    const absl::Status status =
+        FileStatus({FileCode::kPermissionDenied, error}, path);
+    return absl::StrContains(
+        status.message(), "may write below /workspace, /tmp and /home/sandbox");
+  };
+  EXPECT_TRUE(says(EROFS, "/hello.py"));
+  EXPECT_TRUE(says(EACCES, "/etc/x"));
+  EXPECT_TRUE(says(EACCES, "/workspaces"));
+  EXPECT_FALSE(says(EACCES, "/workspace/closed/x"));
+  EXPECT_FALSE(says(EACCES, "/tmp"));
 }
 
 TEST(FileResults, NamesThatAreNoUtf8AreToldBothWays) {
