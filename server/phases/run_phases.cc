@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "policy/text/units.h"
 #include "sandbox/os/clocks.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
@@ -60,15 +61,31 @@ bool CanBeExecuted(const FileResult& file) {
                                      absl::StartsWith(file.content, "#!"));
 }
 
+std::string WhyUnusable(const FileResult& file, const CompileJob& compile) {
+  if (file.error == FileError::kNotFound) return "is not there";
+  if (file.error != FileError::kTooLarge) return "can't be read";
+  const uint64_t workspace = compile.limits.workspace_bytes;
+  return absl::StrCat(
+      "is too large (", policy::FormatBytes(file.size), "): ",
+      workspace < kMaxArtifactBytes
+          ? absl::StrCat("all that a compiler makes may have ",
+                         policy::FormatBytes(workspace),
+                         " (compile_limits.workspace_bytes)")
+          : absl::StrCat("all that a compiler makes may have ",
+                         policy::FormatBytes(kMaxArtifactBytes),
+                         ", whatever the limits; make large data when the "
+                         "program runs"));
+}
+
 // Finds the cases where a compiler says that all is well but leaves nothing,
 // too much, or no program: Go, for example, makes a library of a package that
 // isn't main.
 void CheckArtifacts(const Job& job, const std::vector<FileResult>& files,
                     JobResult& result) {
   for (const FileResult& file : files) {
-    absl::string_view why;
+    std::string why;
     if (file.error != FileError::kNone) {
-      why = "is not there, or too large";
+      why = WhyUnusable(file, *job.compile);
     } else if (job.argv.front() == absl::StrCat(kWorkspacePrefix, file.path) &&
                !CanBeExecuted(file)) {
       why =

@@ -140,10 +140,15 @@ TEST_F(Phases, ARefusedProgramIsNotRun) {
 }
 
 TEST_F(Phases, ACompilerThatLeavesNothingIsAFailure) {
-  for (const FileError error : {FileError::kNotFound, FileError::kTooLarge}) {
-    compiler_ = [error](const Job& job) {
+  for (const auto& [error, why] :
+       {std::pair(FileError::kNotFound, "\"main\" is not there."),
+        std::pair(FileError::kTooLarge,
+                  "\"main\" is too large (47.7 MiB): all that a compiler makes "
+                  "may have 32 MiB")}) {
+    compiler_ = [error = error](const Job& job) {
       JobResult result = Compiled(job);
       result.files[0].error = error;
+      result.files[0].size = 50'000'000;
       return result;
     };
     ran_.clear();
@@ -153,6 +158,7 @@ TEST_F(Phases, ACompilerThatLeavesNothingIsAFailure) {
     EXPECT_EQ(ran_.size(), 1u);
     EXPECT_EQ(result->verdict.outcome, policy::Outcome::kCompileError);
     EXPECT_EQ(result->verdict.rule, "compile-artifact");
+    EXPECT_THAT(result->verdict.explanation, ::testing::HasSubstr(why));
   }
 }
 
