@@ -214,12 +214,10 @@ policy::RunFacts Exec::CollectFacts(const JailFacts& after) const {
       !had_company_ && !before_.kernel_busy && !after.kernel_busy;
   if (!alone && !LooksKilled(wait_status_)) facts.counters.oom_kills = 0;
   if (jail_out_of_memory_) facts.counters.oom_kills = 1;
-  facts.peak_memory_bytes =
-      std::max(before_.memory.anonymous_bytes + before_.memory.shared_bytes,
-               after.memory.anonymous_bytes + after.memory.shared_bytes);
+  // The peak that is counted is the session's. If it rose, the command was
+  // there; else nobody knows the command's own.
   if (after.counters.peak_memory_bytes > before_.counters.peak_memory_bytes) {
-    facts.peak_memory_bytes =
-        std::max(facts.peak_memory_bytes, after.counters.peak_memory_bytes);
+    facts.peak_memory_bytes = after.counters.peak_memory_bytes;
   }
   facts.peak_processes = leftover_ + 1;
   return facts;
