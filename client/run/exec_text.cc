@@ -46,6 +46,7 @@ v1::RunCodeResponse AsRun(const v1::ExecEnd& end) {
   if (end.has_signal()) *run.mutable_signal() = end.signal();
   *run.mutable_evidence() = end.evidence();
   *run.mutable_usage() = end.usage();
+  *run.mutable_hints() = end.hints();
   return run;
 }
 

@@ -1,56 +1,28 @@
 #include "policy/verdict/hints.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
+#include "policy/text/views.h"
+#include "policy/verdict/hint_signs.h"
+#include "policy/verdict/unseen.h"
 
 namespace sandglass::policy {
 namespace {
 
-using Texts = std::initializer_list<absl::string_view>;
-
-bool HasAny(absl::string_view text, Texts needles) {
-  return std::any_of(needles.begin(), needles.end(),
-                     [text](absl::string_view needle) {
-                       return absl::StrContains(text, needle);
-                     });
+std::string_view Tail(std::string_view text) {
+  return text.size() > kHintScanBytes
+             ? text.substr(text.size() - kHintScanBytes)
+             : text;
 }
 
-// True when `line` names an absolute path outside of the places where a program
-// may write.
-bool NamesForeignPath(absl::string_view line) {
-  for (size_t i = 0; i < line.size(); ++i) {
-    const bool starts =
-        line[i] == '/' &&
-        (i == 0 || absl::StrContains(" '\"`:=(\t", line.substr(i - 1, 1)));
-    if (!starts) continue;
-    const absl::string_view path = line.substr(i);
-    const Texts writable = {"/workspace", "/tmp", "/home/", "/dev/", "/proc/"};
-    if (std::none_of(writable.begin(), writable.end(),
-                     [path](absl::string_view prefix) {
-                       return absl::StartsWith(path, prefix);
-                     })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool MetReadOnlyRoot(absl::string_view text) {
-  if (absl::StrContains(text, "Read-only file system")) return true;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (absl::StrContains(line, "Permission denied") &&
-        NamesForeignPath(line)) {
-      return true;
-    }
-  }
-  return false;
+bool Met(const HintFacts& facts, LimitKind kind) {
+  return std::find(facts.limits.begin(), facts.limits.end(), kind) !=
+         facts.limits.end();
 }
 
 // The longest prefix of `text` that looks like the name of a module or command;
@@ -99,9 +71,14 @@ std::pair<absl::string_view, absl::string_view> MissingLibrary(
   return {};
 }
 
-// For "main.sh: line 3: jq: command not found": "jq".
+// For "main.sh: line 3: jq: command not found", or "sh: 1: jq: not found" as
+// dash has it: "jq".
 absl::string_view MissingCommand(absl::string_view text) {
-  const size_t at = text.rfind(": command not found");
+  size_t at = text.rfind(": command not found");
+  if (at == absl::string_view::npos &&
+      (absl::StartsWith(text, "sh: ") || absl::StrContains(text, "\nsh: "))) {
+    at = text.rfind(": not found");
+  }
   if (at == absl::string_view::npos) return {};
   const absl::string_view before = text.substr(0, at);
   const size_t space = before.find_last_of(" \n");
@@ -112,42 +89,57 @@ absl::string_view MissingCommand(absl::string_view text) {
 
 void Add(std::vector<Hint>& hints, absl::string_view id,
          absl::string_view message) {
-  Hint hint;
-  hint.id.assign(id.data(), id.size());
-  hint.message.assign(message.data(), message.size());
-  hints.push_back(std::move(hint));
+  hints.push_back({std::string(id), std::string(message)});
 }
 
-void AddLimitHints(const HintFacts& facts, absl::string_view text,
-                   std::vector<Hint>& hints) {
+// What the program wrote, in lower case.
+struct Said {
+  std::string err;
+  std::string all;
+};
+
+void AddResourceHints(const HintFacts& facts, const Said& said,
+                      std::vector<Hint>& hints) {
   const Outcome outcome = facts.outcome;
+  const bool processes = outcome == Outcome::kPidsLimit ||
+                         Met(facts, LimitKind::kProcesses) ||
+                         Says(Sign::kProcesses, said.err);
+  // A program that went on had memory enough: what it met was room for copies
+  // of files. Java speaks of memory where it lacks threads.
   if ((outcome == Outcome::kMemoryLimit && !facts.uncharged) ||
-      HasAny(text, {"MemoryError", "Cannot allocate memory", "bad_alloc",
-                    "cannot allocate"})) {
+      (outcome != Outcome::kOk && !processes &&
+       (Met(facts, LimitKind::kMemory) || Says(Sign::kMemory, said.err)))) {
     Add(hints, "memory",
         "The program needs more memory than limits.memory_bytes; work on "
         "the data in pieces. What it keeps in /tmp and /workspace counts "
         "as well.");
   }
-  if (outcome == Outcome::kTimeout) {
+  // A loop that starts processes waits for room when it gets no more.
+  if (outcome == Outcome::kTimeout && !processes) {
     Add(hints, "timeout",
         "The program was still running at limits.wall_time; look for a "
         "loop without end, a sleep, or a wait for something that never "
         "comes.");
+    if (Met(facts, LimitKind::kCpuShare)) {
+      Add(hints, "cpu-share",
+          "The program was held back by limits.cpu_millis; more threads than "
+          "processors don't make it faster.");
+    }
   }
   if (outcome == Outcome::kCpuLimit) {
     Add(hints, "cpu-time",
         "The program used up limits.cpu_time; all its processes and "
         "threads count together.");
   }
-  if (outcome == Outcome::kPidsLimit ||
-      HasAny(text, {"can't start new thread", "fork: retry",
-                    "fork: Resource temporarily unavailable"})) {
+  if (processes) {
     Add(hints, "pids",
         "The program asked for more processes and threads at once than "
         "limits.max_processes; wait for some to end or start fewer.");
   }
-  if (outcome == Outcome::kOutputLimit) {
+}
+
+void AddOutputHints(const HintFacts& facts, std::vector<Hint>& hints) {
+  if (facts.outcome == Outcome::kOutputLimit) {
     Add(hints, "output-limit",
         "The program wrote more than limits.output_total_bytes; print "
         "less, or write results to a file in /workspace and fetch it.");
@@ -161,96 +153,149 @@ void AddLimitHints(const HintFacts& facts, absl::string_view text,
         "More files match the fetch patterns than one answer brings; pack "
         "them into one archive and fetch that.");
   }
-  if (outcome == Outcome::kDiskLimit ||
-      absl::StrContains(text, "No space left on device")) {
+}
+
+void AddFileHints(const HintFacts& facts, const Said& said,
+                  std::vector<Hint>& hints) {
+  if (facts.outcome == Outcome::kDiskLimit ||
+      Met(facts, LimitKind::kTmpBytes) ||
+      Met(facts, LimitKind::kWorkspaceBytes) ||
+      Met(facts, LimitKind::kFileCount) || Says(Sign::kDiskFull, said.all)) {
     Add(hints, "disk-full",
         "/tmp or /workspace has no room left; see limits.tmp_bytes, "
         "limits.workspace_bytes and limits.max_files.");
   }
-  if (outcome == Outcome::kFileSizeLimit ||
-      HasAny(text, {"File too large", "File size limit exceeded"})) {
+  if (facts.outcome == Outcome::kFileSizeLimit ||
+      Met(facts, LimitKind::kFileSize) || Says(Sign::kFileSize, said.all)) {
     Add(hints, "file-size",
         "The program wrote a file past limits.file_size_bytes; split "
         "it.");
   }
-  if (absl::StrContains(text, "Too many open files")) {
+  if (Says(Sign::kOpenFiles, said.all)) {
     Add(hints, "open-files",
         "The program has more files open than limits.open_files; close "
         "those that it no longer needs.");
   }
 }
 
-void AddSurroundingsHints(const HintFacts& facts, absl::string_view text,
+void AddPackagesHint(const HintFacts& facts, std::vector<Hint>& hints) {
+  constexpr absl::string_view kSo =
+      "Packages can't be downloaded, since the network is off in this "
+      "profile: ";
+  constexpr absl::string_view kAsk =
+      "name them as \"libraries\" (--library NAME)";
+  switch (facts.libraries) {
+    case LibraryOffer::kToIt:
+      return Add(hints, "packages",
+                 absl::StrCat(kSo, kAsk,
+                              " in the request for the run, or when the "
+                              "session is created."));
+    case LibraryOffer::kToOthers:
+      return Add(hints, "packages",
+                 absl::StrCat(kSo, kAsk,
+                              " in the request for a run, or a session, in "
+                              "their own language."));
+    case LibraryOffer::kNothing:
+      return Add(hints, "packages",
+                 absl::StrCat(kSo,
+                              "use what is installed, or a profile with "
+                              "\"libraries\" or a network."));
+  }
+}
+
+void AddSurroundingsHints(const HintFacts& facts, const Said& said,
                           std::vector<Hint>& hints) {
-  if (!facts.has_network &&
-      HasAny(text, {"Temporary failure in name resolution",
-                    "Name or service not known", "Network is unreachable",
-                    "Could not resolve host",
-                    "No address associated with hostname"})) {
+  if (!facts.has_network && Says(Sign::kNetwork, said.all)) {
     Add(hints, "network-off",
         "The network is off in this profile; give the program its data "
-        "with the request.");
+        "with the request, or use a profile that lets it reach what it "
+        "needs.");
   }
-  if (MetReadOnlyRoot(text)) {
+  if (SaysReadOnly(said.all)) {
     Add(hints, "read-only-root",
-        "The root is read-only; write to /workspace or /tmp.");
+        "The program can write below /workspace, /tmp and /home/sandbox; all "
+        "else is read-only.");
   }
-  if (const auto [kind, name] = MissingLibrary(text); !name.empty()) {
+  const absl::string_view text = AbslView(facts.stderr_tail);
+  const auto [kind, name] = MissingLibrary(text);
+  const absl::string_view command = MissingCommand(text);
+  if (!facts.has_network &&
+      (Says(Sign::kPackages, said.all) || InstallsPackages(command))) {
+    AddPackagesHint(facts, hints);
+  }
+  if (!name.empty()) {
     Add(hints, "missing-module",
         absl::StrCat("The ", kind, " \"", name,
                      "\" is not installed in the sandbox and can't be "
                      "installed by the program."));
   }
-  if (const absl::string_view name = MissingCommand(text); !name.empty()) {
+  if (!command.empty()) {
     Add(hints, "missing-command",
-        absl::StrCat("The command \"", name,
+        absl::StrCat("The command \"", command,
                      "\" is not installed in the sandbox and can't be "
                      "installed by the program."));
   }
-  if (HasAny(text, {"out of pty devices", "create pseudo-terminal",
-                    "out of pty", "openpty", "posix_openpt", "/dev/ptmx",
-                    "create window failed: fork failed"})) {
+  if (Says(Sign::kTerminal, said.all)) {
     Add(hints, "no-terminal",
         "Programs can't open terminals of their own (pty, as script, pexpect "
         "and tmux do); use pipes, or start the command itself on a terminal, "
         "as a session's commands can be.");
   }
-  if (HasAny(text, {"inotify", "function not implemented, watch"})) {
+  if (Says(Sign::kFileWatch, said.all)) {
     Add(hints, "no-file-watch",
         "Files can't be watched in the sandbox (inotify, fs.watch); look at "
         "them from time to time, as fs.watchFile and a watcher's polling mode "
         "do.");
   }
-  if (absl::StrContains(text, "EOFError: EOF when reading a line")) {
-    if (facts.stdin_given) {
-      Add(hints, "stdin-ended",
-          "The program asked for more input than the request's stdin "
-          "had.");
-    } else {
-      Add(hints, "stdin-empty",
-          "The program reads standard input and the request gave none; "
-          "nobody can type while it runs.");
-    }
+  const bool wants_input =
+      facts.outcome != Outcome::kOk && Says(Sign::kInput, said.all);
+  if (wants_input && facts.stdin_given) {
+    Add(hints, "stdin-ended",
+        "The program asked for more input than the request's stdin "
+        "had.");
+  } else if (wants_input || (!facts.stdin_given && AsksInVain(facts))) {
+    Add(hints, "stdin-empty",
+        "The program reads standard input and the request gave none; "
+        "nobody can type while it runs.");
   }
 }
 
 }  // namespace
 
-std::vector<Hint> MakeHints(const HintFacts& facts) {
+void TakeVerdict(const Verdict& verdict, HintFacts& facts) {
+  facts.outcome = verdict.outcome;
+  facts.uncharged = verdict.rule == "netlink-memory" ||
+                    verdict.rule == "tcp-backlog" ||
+                    verdict.rule == "record-locks";
+  if (verdict.limit) facts.limits.push_back(verdict.limit->kind);
+  for (const LimitReading& reading : verdict.limits_touched) {
+    facts.limits.push_back(reading.kind);
+  }
+}
+
+std::vector<Hint> MakeHints(const HintFacts& whole) {
   std::vector<Hint> hints;
-  if (facts.outcome == Outcome::kCancelled ||
-      facts.outcome == Outcome::kShutdown ||
-      facts.outcome == Outcome::kJailFailed ||
-      facts.outcome == Outcome::kNeedsApproval ||
-      facts.outcome == Outcome::kDenied) {
+  if (whole.outcome == Outcome::kCancelled ||
+      whole.outcome == Outcome::kShutdown ||
+      whole.outcome == Outcome::kJailFailed ||
+      whole.outcome == Outcome::kNeedsApproval ||
+      whole.outcome == Outcome::kDenied) {
     return hints;
   }
-  absl::string_view text(facts.stderr_tail.data(), facts.stderr_tail.size());
-  if (text.size() > kHintScanBytes) {
-    text.remove_prefix(text.size() - kHintScanBytes);
+  HintFacts facts = whole;
+  facts.stderr_tail = Tail(whole.stderr_tail);
+  facts.stdout_tail = Tail(whole.stdout_tail);
+  Said said;
+  said.err = absl::AsciiStrToLower(AbslView(facts.stderr_tail));
+  said.all = absl::StrCat(said.err, "\n",
+                          absl::AsciiStrToLower(AbslView(facts.stdout_tail)));
+  AddResourceHints(facts, said, hints);
+  AddOutputHints(facts, hints);
+  AddFileHints(facts, said, hints);
+  AddSurroundingsHints(facts, said, hints);
+  if (facts.outcome == Outcome::kOk && !facts.source.empty()) {
+    for (Hint& hint : FindUnseen(facts)) hints.push_back(std::move(hint));
   }
-  AddLimitHints(facts, text, hints);
-  AddSurroundingsHints(facts, text, hints);
   if (facts.compiling) {
     for (Hint& hint : hints) {
       if (hint.id == "memory" || hint.id == "timeout" ||

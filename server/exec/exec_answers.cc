@@ -27,13 +27,15 @@ constexpr absl::Duration kRetryAnswerAfter = absl::Seconds(1);
 v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
                         const policy::Limits& limits,
                         const sandbox::GroupCpu& cpu,
-                        const policy::RedactionCounts& redacted) {
+                        const policy::RedactionCounts& redacted,
+                        policy::HintFacts hints) {
   JobResult result;
   result.facts = facts;
   result.limits = limits;
   result.cpu_user = cpu.user;
   result.cpu_system = cpu.system;
   result.verdict = policy::Decide(facts, limits);
+  policy::TakeVerdict(result.verdict, hints);
   v1::PhaseResult phase = MakePhaseResult(result);
   v1::ExecEnd end;
   end.set_outcome(phase.outcome());
@@ -47,6 +49,9 @@ v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
     v1::Redaction& redaction = *end.add_redactions();
     redaction.set_name(name);
     redaction.set_count(count);
+  }
+  for (policy::Hint& hint : policy::MakeHints(hints)) {
+    *end.add_hints() = ToProto(std::move(hint));
   }
   return end;
 }

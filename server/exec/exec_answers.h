@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "policy/limits/limits.h"
+#include "policy/verdict/hints.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/jail/session_jail.h"
 #include "sandglass/v1/exec.pb.h"
@@ -16,11 +17,13 @@ namespace sandglass::server {
 
 // The answers about commands.
 
-// Decides the verdict and makes the answer about a command's end.
+// Decides the verdict and makes the answer about a command's end. `hints` has
+// what hints are derived from, without the verdict.
 v1::ExecEnd MakeExecEnd(const policy::RunFacts& facts,
                         const policy::Limits& limits,
                         const sandbox::GroupCpu& cpu,
-                        const policy::RedactionCounts& redacted);
+                        const policy::RedactionCounts& redacted,
+                        policy::HintFacts hints);
 void LogExecEnd(const std::string& session_id, const std::string& exec_id,
                 const v1::ExecEnd& end);
 

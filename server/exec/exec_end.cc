@@ -173,7 +173,12 @@ void Exec::Conclude() {
   limits.output_bytes = kNoByteLimit;
   policy::RedactionCounts redacted = out_.redaction.counts();
   policy::AddCounts(err_.redaction.counts(), redacted);
-  end_ = MakeExecEnd(CollectFacts(after), limits, cpu_, redacted);
+  const std::string tail = output_.Tail(policy::kHintScanBytes);
+  end_ = MakeExecEnd(CollectFacts(after), limits, cpu_, redacted,
+                     {.stderr_tail = tail,
+                      .stdin_given = plan_.process.with_stdin,
+                      .has_network = plan_.has_network,
+                      .libraries = plan_.library_offer});
   if (before_.network && after.network) {
     FillNetwork(sandbox::Since(*before_.network, *after.network),
                 *end_.mutable_network());

@@ -279,6 +279,8 @@ absl::StatusOr<ExecPlan> CheckExecSpec(const PolicySet& policy,
   plan.open_stdin = spec.open_stdin() || plan.on_terminal();
   plan.background = spec.background();
   plan.redactor = session.profile->redactor;
+  plan.has_network = session.profile->network != nullptr;
+  plan.library_offer = OfferTo(session.language, *session.profile);
   return plan;
 }
 

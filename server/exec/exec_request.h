@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "policy/limits/limits.h"
 #include "policy/redaction/redaction.h"
+#include "policy/verdict/hints.h"
 #include "sandbox/jail/session_jail.h"
 #include "sandglass/v1/exec.pb.h"
 #include "server/job/session_spec.h"
@@ -49,6 +50,9 @@ struct ExecPlan {
   std::string trace_id;  // of the call that asked for it
   // For its output; may be null.
   std::shared_ptr<const policy::Redactor> redactor;
+  // What the session's profile has, for hints.
+  bool has_network = false;
+  policy::LibraryOffer library_offer = policy::LibraryOffer::kNothing;
 
   bool on_terminal() const {
     return process.stdio == sandbox::ProcessSpec::Stdio::kTerminal;

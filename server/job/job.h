@@ -16,6 +16,7 @@
 #include "policy/limits/limits.h"
 #include "policy/profile/profile.h"
 #include "policy/redaction/redaction.h"
+#include "policy/verdict/hints.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/fd.h"
 #include "server/job/job_result.h"
@@ -78,6 +79,7 @@ struct Job : PhaseProgram {
   // The ecosystem whose libraries its profile lets it ask for; when one is
   // missing, a hint says so.
   std::optional<policy::Ecosystem> can_want;
+  policy::LibraryOffer library_offer = policy::LibraryOffer::kNothing;
   JailLayer layer;          // has its libraries, once they are found
   std::string source_file;  // below /workspace; empty when there is no program
   std::string code;

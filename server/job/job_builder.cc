@@ -155,10 +155,21 @@ Job MakeUserJob(const policy::Language& language,
   job.limits = limits;
   job.out_of_memory = language.out_of_memory;
   job.can_want = WhatItCanWant(language, profile);
+  job.library_offer = OfferTo(&language, profile);
   return job;
 }
 
 }  // namespace
+
+policy::LibraryOffer OfferTo(const policy::Language* language,
+                             const policy::Profile& profile) {
+  if (language != nullptr && WhatItCanWant(*language, profile)) {
+    return policy::LibraryOffer::kToIt;
+  }
+  return profile.libraries != nullptr && !profile.libraries->rules.empty()
+             ? policy::LibraryOffer::kToOthers
+             : policy::LibraryOffer::kNothing;
+}
 
 policy::Command AsWords(const StringPairs& env) {
   policy::Command words;

@@ -35,6 +35,10 @@ Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
 Job MakeProgramJob(const SessionSpec& spec, const PhaseLimits& limits,
                    SessionPlace place, v1::RunCodeRequest&& request);
 
+// What the profile offers to programs in the language, which may be null.
+policy::LibraryOffer OfferTo(const policy::Language* language,
+                             const policy::Profile& profile);
+
 // The environment of a session's processes: the base, the language's, the
 // profile's and the session's own variables, each overriding those before.
 policy::StringPairs SessionEnvironment(const SessionSpec& spec);

@@ -149,16 +149,20 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   // The slot is released before the answer is sent, so that a caller who runs
   // one program after another never waits for its own last one.
   { const Admission::Reservation released = std::move(reservation); }
+  std::shared_ptr<sandbox::Jail> spent;
+  std::shared_ptr<v1::RunCodeResponse> response;
+  if (result.ok()) {
+    RecordRefusedCalls(run, *result);
+    spent = std::move(result->jail);
+    response = std::make_shared<v1::RunCodeResponse>(MakeResponse(
+        run, *std::move(result), queued, Since(run.origin().accepted)));
+  }
   // A stream that nobody reads may keep the run in memory for long.
   run.ReleaseInputs();
 
-  if (result.ok()) RecordRefusedCalls(run, *result);
   if (!asked.ok()) {
     Finish(run, {.status = RunFailed(asked.status())}, queued);
-  } else if (result.ok()) {
-    const std::shared_ptr<sandbox::Jail> spent = std::move(result->jail);
-    auto response = std::make_shared<v1::RunCodeResponse>(MakeResponse(
-        run, *std::move(result), queued, Since(run.origin().accepted)));
+  } else if (response != nullptr) {
     if (!asked->approval_id().empty()) {
       *response->mutable_approval() = *std::move(asked);
     }

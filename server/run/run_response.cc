@@ -1,10 +1,13 @@
 #include "server/run/run_response.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "policy/libraries/missing_import.h"
 #include "policy/verdict/hints.h"
 #include "policy/verdict/verdict.h"
@@ -121,13 +124,36 @@ void FillTimings(const Timings& timings, absl::Duration queued,
   }
 }
 
-// The text in which a program says what went wrong.
-std::string_view WordsOfFailure(const JobResult& result, bool compiling) {
+// The texts in which a program says what went wrong. What ended a cell stands
+// last.
+std::string WordsOfFailure(const JobResult& result, bool compiling) {
   if (compiling) return result.compile->stderr_result.data;
+  std::string words = result.stderr_result.data;
   if (result.cell.has_value() && result.cell->error.has_value()) {
-    return result.cell->error->traceback;
+    absl::StrAppend(&words, "\n", result.cell->error->traceback);
   }
-  return result.stderr_result.data;
+  return words;
+}
+
+// How many files and directories the program left in its /workspace beside
+// those that it was given. 0 where that isn't known.
+uint64_t FilesLost(const Job& job, const JobResult& result) {
+  if (!job.fetch.empty() || job.compile.has_value()) return 0;
+  std::set<std::string> given = {job.source_file};
+  for (const Job::File& file : job.files) {
+    for (std::string path = file.path; !path.empty();) {
+      given.insert(path);
+      const size_t slash = path.rfind('/');
+      path.resize(slash == std::string::npos ? 0 : slash);
+    }
+  }
+  for (const policy::FilesystemFill& fill : result.facts.filesystems) {
+    if (fill.bytes_kind != policy::LimitKind::kWorkspaceBytes) continue;
+    const uint64_t used = fill.total_inodes - fill.free_inodes;
+    const uint64_t before = given.size() + 1;  // with /workspace itself
+    return used > before ? used - before : 0;
+  }
+  return 0;
 }
 
 void FillCell(const Run& run, const CellResult& cell,
@@ -185,42 +211,51 @@ void CutMiddle(v1::Output& output, uint64_t max_bytes) {
 
 void AddHints(const Run& run, const JobResult& result, bool compiling,
               v1::RunCodeResponse& response) {
-  const std::string_view words = WordsOfFailure(result, compiling);
-  const policy::Outcome outcome = result.verdict.outcome;
-  std::optional<policy::MissingImport> missing;
-  if (run.job().can_want && (outcome == policy::Outcome::kNonzeroExit ||
-                             outcome == policy::Outcome::kCompileError)) {
-    missing = policy::FindMissingImport(*run.job().can_want, words);
+  const Job& job = run.job();
+  const std::string words = WordsOfFailure(result, compiling);
+  policy::HintFacts facts = {
+      .stderr_tail = words,
+      .stdin_given = !job.stdin_data.empty(),
+      .output_truncated =
+          result.stdout_result.truncated || result.stderr_result.truncated,
+      .files_left_out = result.files_left_out,
+      .compiling = compiling,
+      .has_network = job.has_network,
+      .libraries = job.library_offer};
+  policy::TakeVerdict(result.verdict, facts);
+  if (!compiling) facts.stdout_tail = result.stdout_result.data;
+  if (std::holds_alternative<OwnJail>(job.target) && !compiling) {
+    facts.language = run.origin().language;
+    facts.source = job.code;
+    facts.fetches = !job.fetch.empty();
+    facts.files_lost = FilesLost(job, result);
   }
-  const auto add = [&](std::string id, std::string message) {
-    v1::Hint& out = *response.add_hints();
-    out.set_id(std::move(id));
-    out.set_message(std::move(message));
-  };
-  for (policy::Hint& hint :
-       policy::MakeHints({.outcome = outcome,
-       .stderr_tail = words,
-       .stdin_given = !run.job().stdin_data.empty(),
-       .output_truncated = result.stdout_result.truncated ||
-                           result.stderr_result.truncated,
-       .files_left_out = result.files_left_out,
-       .compiling = compiling,
-       .uncharged = result.verdict.rule == "netlink-memory" ||
-                          result.verdict.rule == "tcp-backlog" ||
-                          result.verdict.rule == "record-locks",
-       .has_network = run.job().has_network})) {
+  std::optional<policy::MissingImport> missing;
+  if (job.can_want && (facts.outcome == policy::Outcome::kNonzeroExit ||
+                       facts.outcome == policy::Outcome::kCompileError)) {
+    missing = policy::FindMissingImport(*job.can_want, words);
+  }
+  for (policy::Hint& hint : policy::MakeHints(facts)) {
     // That hint would say that libraries can't be had, but this run can ask for
     // them.
     if (missing && hint.id == "missing-module") continue;
-    add(std::move(hint.id), std::move(hint.message));
+    *response.add_hints() = ToProto(std::move(hint));
   }
   if (missing) {
-    add("missing-library",
-        policy::MissingImportWords(*run.job().can_want, *missing));
+    *response.add_hints() =
+        ToProto({"missing-library",
+                 policy::MissingImportWords(*job.can_want, *missing)});
   }
 }
 
 }  // namespace
+
+v1::Hint ToProto(policy::Hint hint) {
+  v1::Hint proto;
+  proto.set_id(std::move(hint.id));
+  proto.set_message(std::move(hint.message));
+  return proto;
+}
 
 v1::LibrariesUsed ToProto(const UsedLibraries& libraries) {
   v1::LibrariesUsed proto;

@@ -18,6 +18,7 @@ v1::PhaseResult MakePhaseResult(const JobResult& compile);
 // Shortens its outputs so that it fits into any message as an event of its own.
 void FitPhase(v1::PhaseResult& phase);
 
+v1::Hint ToProto(policy::Hint hint);
 v1::RichResult ToProto(const RichOutput& output);
 v1::LibrariesUsed ToProto(const UsedLibraries& libraries);
 

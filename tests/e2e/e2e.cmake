@@ -68,6 +68,7 @@ add_executable(sandglass_e2e_test
   e2e/warm/prestart_faults_test.cc
   e2e/warm/prestart_test.cc
   e2e/runs/response_test.cc
+  e2e/runs/hints_test.cc
   e2e/runs/service_test.cc
   e2e/sessions/session_cli_test.cc
   e2e/sessions/session_faults_test.cc

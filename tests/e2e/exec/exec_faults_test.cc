@@ -36,6 +36,32 @@ class ExecFaults : public Exec {
   }
 };
 
+TEST_F(ExecFaults, HintsSayWhatACommandMet) {
+  const auto ids = [](const ExecResult& result) {
+    std::vector<std::string> found;
+    for (const v1::Hint& hint : result.end->hints()) found.push_back(hint.id());
+    return found;
+  };
+  EXPECT_THAT(ids(Execute("echo > /hello")),
+              ::testing::ElementsAre("read-only-root"));
+  EXPECT_THAT(ids(Execute("python3 -m pip install no-such-thing")),
+              ::testing::Contains("packages"));
+  EXPECT_THAT(ids(Execute("echo fine")), IsEmpty());
+}
+
+// Of a kill for memory, the session's earlier peak is not the command's.
+TEST_F(ExecFaults, TheMemoryOfACommandIsItsOwnOrNone) {
+  const char* const kGrow = "python3 -c \"x = b'x' * (1 << 30)\"";
+  for (int i = 0; i < 2; ++i) {
+    const ExecResult result = Execute(kGrow);
+    EXPECT_EQ(result.outcome(), v1::OUTCOME_MEMORY_LIMIT);
+    const uint64_t peak = result.end->usage().peak_memory_bytes();
+    EXPECT_TRUE(peak == 0 || peak > uint64_t{128} << 20) << peak;
+  }
+  const ExecResult small = Execute("true");
+  EXPECT_EQ(small.end->usage().peak_memory_bytes(), 0u);
+}
+
 TEST_F(ExecFaults, ACommandWithoutANameEndsWithItsClient) {
   std::string id;
   {

@@ -106,6 +106,11 @@ class CommandEnd(Fate):
     __slots__ = ()
     raw: exec_pb2.ExecEnd
 
+    @property
+    def hints(self) -> list[str]:
+        """Sentences for the command's author."""
+        return [hint.message for hint in self.raw.hints]
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.verdict}>"
 

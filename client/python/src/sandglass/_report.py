@@ -59,7 +59,7 @@ def of_command(result: CommandResult) -> str:
         parts.append(result.output.removesuffix("\n"))
     if result.truncated:
         parts.append(f"[{result.dropped_bytes} bytes of output were left out]")
-    return "\n".join(parts)
+    return "\n".join(parts + result.hints)
 
 
 def cut_middle(text: str, room: int) -> str:
