@@ -25,10 +25,18 @@ bool Inspects(const policy::NetworkPolicy& network) {
   return std::ranges::any_of(network.hosts, &policy::AllowedHost::inspect);
 }
 
+// Tools that try again, some of them for minutes, are to fail at once.
+policy::StringPairs WithoutNetwork() {
+  return {{"npm_config_fetch_retries", "0"},
+          {"PIP_RETRIES", "0"},
+          {"UV_HTTP_RETRIES", "0"},
+          {"CARGO_NET_RETRY", "0"}};
+}
+
 }  // namespace
 
 policy::StringPairs NetworkEnvironment(const policy::Profile& profile) {
-  if (profile.network == nullptr) return {};
+  if (profile.network == nullptr) return WithoutNetwork();
   const std::string proxy =
       absl::StrCat("http://", sandbox::kProxyAddress, ":", sandbox::kProxyPort);
   policy::StringPairs env = {{"http_proxy", proxy},   {"https_proxy", proxy},

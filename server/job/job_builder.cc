@@ -187,7 +187,13 @@ policy::StringPairs BaseEnvironment() {
           {"LOGNAME", "sandbox"},
           {"LANG", "C.UTF-8"},
           {"TMPDIR", "/tmp"},
-          {"PWD", "/workspace"}};
+          {"PWD", "/workspace"},
+          // The system's Python is read-only, so pip installs for the user,
+          // instead of advising an environment that has to be downloaded too.
+          {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
+          // The sanitizers' search for leaks traces the program, which jails
+          // don't allow, and would fail one that is right.
+          {"LSAN_OPTIONS", "detect_leaks=0"}};
 }
 
 policy::StringPairs LimitEnvironment(const policy::Limits& limits) {

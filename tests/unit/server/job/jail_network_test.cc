@@ -173,7 +173,6 @@ std::map<std::string, std::string> Variables(const policy::Profile& profile) {
 }
 
 TEST(NetworkEnvironment, TellsOfTheProxyWhereThereIsOne) {
-  EXPECT_THAT(Variables(policy::Profile()), IsEmpty());
   const auto plain = Variables(WithHost(false));
   EXPECT_THAT(plain, Contains(Pair("http_proxy", "http://127.0.0.1:3128")));
   EXPECT_THAT(plain, Contains(Pair("HTTPS_PROXY", "http://127.0.0.1:3128")));
@@ -184,6 +183,15 @@ TEST(NetworkEnvironment, TellsOfTheProxyWhereThereIsOne) {
               Contains(Pair("SSL_CERT_FILE", "/etc/sandglass/trusted.pem")));
   EXPECT_THAT(looked, Contains(Pair("NODE_EXTRA_CA_CERTS",
                                     "/etc/sandglass/authority.pem")));
+}
+
+TEST(NetworkEnvironment, HasToolsFailAtOnceWhereThereIsNone) {
+  const auto without = Variables(policy::Profile());
+  EXPECT_THAT(without, Contains(Pair("npm_config_fetch_retries", "0")));
+  EXPECT_THAT(without, Contains(Pair("PIP_RETRIES", "0")));
+  EXPECT_THAT(without, Not(Contains(::testing::Key("http_proxy"))));
+  EXPECT_THAT(Variables(WithHost(false)),
+              Not(Contains(::testing::Key("PIP_RETRIES"))));
 }
 
 TEST(JvmNetwork, IsTheSameInProperties) {
