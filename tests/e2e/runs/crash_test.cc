@@ -190,8 +190,9 @@ TEST_F(Crash, UnderSuperviseAKilledServerIsHealthyAgain) {
   EXPECT_THAT(client().Run(Bash("echo meanwhile")), OutcomeIs(v1::OUTCOME_OK));
   EXPECT_TRUE(ServingAgain());
   EXPECT_TRUE(WaitUntilDead(jail, kSettle)) << Describe(jail);
-  const std::vector<Process> zygotes = Named("python3");
-  ASSERT_FALSE(zygotes.empty());
+  std::vector<Process> zygotes;
+  ASSERT_TRUE(WaitUntil(
+      [&] { return !(zygotes = Named("sandglass-zygote")).empty(); }, kSettle));
   ASSERT_TRUE(Kill(zygotes.front(), SIGKILL));
   EXPECT_TRUE(WaitUntil(
       [this] {
