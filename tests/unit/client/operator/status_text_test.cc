@@ -35,6 +35,18 @@ TEST(StatusTextTest, SaysThatADaemonDoesWell) {
   EXPECT_THAT(text, Not(HasSubstr("FAILS")));
 }
 
+TEST(StatusTextTest, IsNotSimplyReadyWithWhatAnOperatorNeedsToKnow) {
+  v1::GetStatusResponse status = FakeStatus();
+  v1::Condition& policy = *status.add_conditions();
+  policy.set_name("policy");
+  policy.set_detail("the last reload failed: bad.json");
+  EXPECT_THAT(
+      StatusText(status, 0),
+      StartsWith("sandglassd 0.1.0 is ready, but not all is well, up 2h5m\n"
+                 "  FAILS  policy     the last reload failed: bad.json; calls "
+                 "are served all the same\n"));
+}
+
 TEST(StatusTextTest, PoolsOfOneKindAreOneLine) {
   EXPECT_THAT(StatusText(FakeStatus(), 0),
               HasSubstr("python-lean: 4 of 6 ready, 1000 hits, 4 misses\n"));
