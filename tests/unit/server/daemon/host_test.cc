@@ -9,9 +9,11 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sandbox/os/io.h"
 #include "server/base/accounts.h"
 #include "server/base/memory_budget.h"
 #include "server/base/notify.h"
@@ -211,10 +213,21 @@ TEST(Notify, SendsTheStateToTheServiceManager) {
             0);
   ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
   NotifyServiceManager("READY=1");
+  NotifyServiceManager("FDSTORE=1", manager.get());
   ::unsetenv("NOTIFY_SOCKET");
   char buffer[64] = {};
   ASSERT_EQ(::recv(manager.get(), buffer, sizeof(buffer), MSG_DONTWAIT), 7);
   EXPECT_STREQ(buffer, "READY=1");
+  std::vector<os::Fd> stored;
+  ASSERT_EQ(os::ReceiveDatagram(manager.get(), buffer, sizeof(buffer), stored,
+                                MSG_DONTWAIT),
+            9);
+  ASSERT_EQ(stored.size(), 1U);
+  struct stat sent {};
+  struct stat received {};
+  EXPECT_EQ(::fstat(manager.get(), &sent), 0);
+  EXPECT_EQ(::fstat(stored.front().get(), &received), 0);
+  EXPECT_EQ(sent.st_ino, received.st_ino);
 }
 
 TEST(ConfigDoubts, AreSaidOfWhatIsHardlyMeant) {
