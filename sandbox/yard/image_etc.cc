@@ -41,7 +41,7 @@ constexpr const char* kNever[] = {
     // It would be loaded into our own processes, too.
     "ld.so.preload"};
 
-bool IsRealDirectory(const fs::path& path) {
+bool IsDirectoryItself(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(fs::symlink_status(path, error));
 }
@@ -68,7 +68,7 @@ bool Collect(const fs::path& etc, const fs::path& path,
   if (!IsForAll(path) || IsNever(path.lexically_relative(etc))) return false;
   std::vector<std::string> parts;
   bool all = true;
-  if (IsRealDirectory(path)) {
+  if (IsDirectoryItself(path)) {
     std::error_code error;
     for (const fs::directory_entry& entry :
          fs::directory_iterator(path, error)) {
@@ -90,7 +90,7 @@ bool IsBelow(const fs::path& etc, const fs::path& name) {
   fs::path way = etc;
   for (const fs::path& step : name.parent_path()) {
     way /= step;
-    if (!IsRealDirectory(way)) return false;
+    if (!IsDirectoryItself(way)) return false;
   }
   return true;
 }
@@ -103,7 +103,7 @@ std::vector<std::string> ImageSources(
   const fs::path etc = root + "/etc";
   std::error_code error;
   // A link on the way could lead out of the image.
-  if (!IsRealDirectory(etc)) return sources;
+  if (!IsDirectoryItself(etc)) return sources;
   const auto take = [&](const fs::path& name) {
     if (IsBelow(etc, name)) Collect(etc, etc / name, sources);
   };

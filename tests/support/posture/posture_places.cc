@@ -297,7 +297,9 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
     if (layer > 1) absl::StrAppend(&key, " #", layer);
     const HostMount* host = HostMountOf(mount.device, mount.root);
     std::string what;
-    if (host != nullptr) {
+    if (mount.type == "cgroup2") {
+      what = absl::StrCat("cgroup2 ", scene.GroupName(member, mount.root));
+    } else if (host != nullptr) {
       const std::string rest = Tail(mount.root, host->root);
       what = absl::StrCat("the host's ",
                           host->point == "/" ? rest : host->point + rest);
