@@ -11,7 +11,7 @@ import time
 
 import pytest
 import sandglass
-from sandglass import Client, SandglassError
+from sandglass import Client, SandglassError, _address
 from sandglass._op import Retries
 
 
@@ -54,6 +54,19 @@ def test_what_no_message_can_carry_is_not_busy(client, mib):
         client.run_code("1", stdin=bytes(mib << 20))
     assert large.value.reason == "MESSAGE_TOO_LARGE"
     assert not isinstance(large.value, sandglass.Busy)
+
+
+def test_where_a_unit_is_installed_it_is_to_be_started(tmp_path):
+    def words(address=_address.DEFAULT_ADDRESS):
+        return _address._how_to_start(address, str(tmp_path))
+
+    (tmp_path / "run/systemd/system").mkdir(parents=True)
+    assert words() == "start one with: sudo sandglassd"
+    unit = tmp_path / "usr/lib/systemd/system/sandglassd.service"
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+    assert words() == "start the service with: sudo systemctl start sandglassd"
+    assert words("unix:/x") == "start one with: sudo sandglassd --listen unix:/x"
 
 
 def test_a_language_that_is_prepared_is_waited_for(caplog):

@@ -48,12 +48,25 @@ def unix_path(address: str) -> str:
     return path[2:] if path.startswith("///") else path
 
 
+# Where packages and administrators put units of systemd.
+_UNIT_PLACES = ("/etc", "/usr/local/lib", "/usr/lib", "/lib")
+
+
+def _how_to_start(address: str, root: str = "") -> str:
+    if address != DEFAULT_ADDRESS:
+        return f"start one with: sudo sandglassd --listen {address}"
+    if os.path.exists(f"{root}/run/systemd/system") and any(
+        os.path.exists(f"{root}{place}/systemd/system/sandglassd.service")
+        for place in _UNIT_PLACES
+    ):
+        return "start the service with: sudo systemctl start sandglassd"
+    return "start one with: sudo sandglassd"
+
+
 def explain(address: str, words: str) -> str:
     """Why nothing answers at `address`; `words` are gRPC's."""
     path = unix_path(address)
-    start = f"start one with: sudo sandglassd --listen {address}"
-    if address == DEFAULT_ADDRESS:
-        start = "start one with: sudo sandglassd"
+    start = _how_to_start(address)
     if not path:
         return f"no daemon at {address} ({words}); {start}"
     try:
