@@ -1,6 +1,7 @@
 #include "client/agent/agent_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,6 +54,23 @@ absl::StatusOr<std::vector<LlmMessage>> MessagesOf(const Json& list) {
   return messages;
 }
 
+// Locks the thread until the descriptor is closed. Linux ends the lock with the
+// process, however that ends.
+absl::StatusOr<UniqueFd> LockThread(const std::string& path,
+                                    const std::string& name) {
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file.valid()) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("open ", path));
+  }
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (errno != EWOULDBLOCK) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("lock ", path));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("another sandglass agent has the thread '", name,
+                   "'; end that one, or name another thread"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> AgentStateDirectory(
@@ -86,7 +104,10 @@ absl::StatusOr<ThreadFile> ThreadFile::Open(const std::string& state_directory,
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(errno, absl::StrCat("make ", directory));
   }
-  ThreadFile thread(absl::StrCat(directory, "/", name, ".json"));
+  const std::string path = absl::StrCat(directory, "/", name);
+  absl::StatusOr<UniqueFd> lock = LockThread(path + ".lock", name);
+  if (!lock.ok()) return lock.status();
+  ThreadFile thread(path + ".json", *std::move(lock));
   struct stat info = {};
   if (::stat(thread.path_.c_str(), &info) != 0) return thread;
   const absl::StatusOr<FileContent> file = ReadInput(thread.path_, kMaxThread);
@@ -132,6 +153,7 @@ absl::Status ThreadFile::Save(const std::string& provider,
   if (absl::Status written = file->Write(Dump(json)); !written.ok()) {
     return written;
   }
+  if (absl::Status kept = file->Sync(); !kept.ok()) return kept;
   return file->Place(0600);
 }
 

@@ -25,10 +25,11 @@ absl::StatusOr<std::string> AgentStateDirectory(
 
 // A conversation that is kept under a name ([A-Za-z0-9._-], at most 64, not
 // beginning with a dot) in the state directory; each save replaces the whole
-// file.
+// file. While this object lives, no other process can open the thread.
 class ThreadFile {
  public:
   // INVALID_ARGUMENT: the name is invalid, or the file isn't of this kind.
+  // FAILED_PRECONDITION: another process has the thread.
   static absl::StatusOr<ThreadFile> Open(const std::string& state_directory,
                                          const std::string& name);
   // The messages that were kept; turns of a model in their provider's own form
@@ -38,8 +39,10 @@ class ThreadFile {
                     const std::vector<LlmMessage>& messages) const;
 
  private:
-  explicit ThreadFile(std::string path) : path_(std::move(path)) {}
+  ThreadFile(std::string path, UniqueFd lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
+  UniqueFd lock_;  // on a file of its own: each save replaces path_
   std::string provider_;
   std::vector<LlmMessage> messages_;
 };

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/agent/context_bound.h"
+#include "client/agent/conversation_repair.h"
 
 namespace sandglass::client {
 namespace {
@@ -28,6 +29,7 @@ TurnEnd AgentLoop::Turn(LlmMessage user) {
   requests_ = 0;
   last_calls_.clear();
   times_ = 0;
+  messages_ = RepairedConversation(std::move(messages_));
   Add(std::move(user));
   const TurnEnd end = Rounds();
   parts_.view->EndOfText();

@@ -14,6 +14,8 @@ namespace sandglass::client {
 namespace {
 
 constexpr mode_t kModeMask = 0755;
+// Temporary files of killed processes beside which one more can be made.
+constexpr int kMaxLeftBehind = 1000;
 
 absl::Status AlreadyThere() {
   return absl::AlreadyExistsError("it is there already");
@@ -92,10 +94,18 @@ absl::StatusOr<NewFile> NewFile::Create(int directory, std::string name,
                                         ExistingFile existing) {
   absl::Status checked = CheckTarget(directory, name, existing);
   if (!checked.ok()) return checked;
-  std::string temporary = absl::StrCat(".sandglass-fetch-", getpid(), ".tmp");
-  UniqueFd fd(openat(directory, temporary.c_str(),
-                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                     0600));
+  std::string temporary;
+  UniqueFd fd;
+  // A process of the same number that was killed may have left its own: in a
+  // container the numbers are the same each time.
+  for (int attempt = 0; attempt < kMaxLeftBehind && !fd.valid(); ++attempt) {
+    temporary =
+        absl::StrCat(".sandglass-fetch-", getpid(), "-", attempt, ".tmp");
+    fd = UniqueFd(openat(directory, temporary.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         0600));
+    if (errno != EEXIST) break;
+  }
   if (!fd.valid()) {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot make '", temporary, "' beside it"));
@@ -112,6 +122,11 @@ absl::Status NewFile::Write(absl::string_view bytes) {
   const int error = WriteAll(fd_.get(), bytes);
   return error == 0 ? absl::OkStatus()
                     : absl::ErrnoToStatus(error, "cannot write it");
+}
+
+absl::Status NewFile::Sync() {
+  if (fsync(fd_.get()) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "cannot write it to the disk");
 }
 
 absl::Status NewFile::Place(uint32_t mode) {

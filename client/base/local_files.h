@@ -42,6 +42,10 @@ class NewFile {
 
   absl::Status Write(absl::string_view bytes);
 
+  // Has the content on the disk before the name is: without it, a machine that
+  // crashes after Place may have an empty file.
+  absl::Status Sync();
+
   // Gives the file these permission bits, after LocalMode and less the umask,
   // and its name. ALREADY_EXISTS with kKeep: something else has got the name by
   // now.

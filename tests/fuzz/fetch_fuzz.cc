@@ -69,7 +69,7 @@ void Run(fuzz::Input input) {
     // What it writes into first (fetch_writer.cc); a program may call a file of
     // its own nearly so.
     FUZZ_CHECK(entry.path().filename().string() !=
-               absl::StrCat(".sandglass-fetch-", ::getpid(), ".tmp"));
+               absl::StrCat(".sandglass-fetch-", ::getpid(), "-0.tmp"));
   }
 }
 

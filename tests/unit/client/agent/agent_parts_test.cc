@@ -1,6 +1,7 @@
 // The parts of `sandglass agent` that need neither model nor daemon.
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -279,6 +280,17 @@ TEST_F(AgentFilesTest, AThreadIsThereAgainAndNobodyElsesToRead) {
   const std::string path = *state + "/threads/work-1.json";
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
+  // What a process that was killed in a save left behind is in nobody's way.
+  std::ofstream(
+      absl::StrCat(*state, "/threads/.sandglass-fetch-", ::getpid(), "-0.tmp"));
+  ASSERT_TRUE(thread->Save("openai", {Said("hello"), model}).ok());
+  // Two at once would overwrite each other's words.
+  const absl::Status second = ThreadFile::Open(*state, "work-1").status();
+  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.message()),
+              HasSubstr("another sandglass agent has the thread 'work-1'"));
+  EXPECT_TRUE(ThreadFile::Open(*state, "work-2").ok());
+  thread = absl::CancelledError("");
   auto same = ThreadFile::Open(*state, "work-1")->ReleaseMessages("openai");
   ASSERT_THAT(same, SizeIs(2));
   EXPECT_EQ(same[0].text, "hello");
