@@ -280,6 +280,7 @@ TEST_F(Service, ReflectionListsTheServiceAndDescribesIt) {
   EXPECT_THAT(client().Reflect(&answer), IsOk());
   EXPECT_THAT(answer, HasSubstr("sandglass.v1.SandboxService"));
   EXPECT_THAT(answer, HasSubstr("sandglass/v1/sandbox_service.proto"));
+  EXPECT_THAT(answer, HasSubstr("grpc/health/v1/health.proto"));
 }
 
 TEST_F(Service, ADeadlineIsACeilingOfTheWallLimit) {

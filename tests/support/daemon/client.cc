@@ -250,7 +250,8 @@ grpc::Status Client::Reflect(std::string* answer) {
     // ServerReflectionRequest.list_services is field 7, a string, and
     // file_containing_symbol field 4.
     for (const char* question :
-         {"\x3a\x01*", "\x22\x1bsandglass.v1.SandboxService"}) {
+         {"\x3a\x01*", "\x22\x1bsandglass.v1.SandboxService",
+          "\x22\x15grpc.health.v1.Health"}) {
       call->Write(ToBuffer(question), nullptr);
       if (!WaitForEvent(queue)) break;
       grpc::ByteBuffer buffer;
