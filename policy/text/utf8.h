@@ -53,6 +53,31 @@ inline size_t WholeCharacters(std::string_view text, size_t max) {
   return max;
 }
 
+// How many bytes at the end of `text` begin a character whose rest is missing;
+// 0 to 3.
+inline size_t CutCharacterAtEnd(std::string_view text) {
+  size_t size = 1;
+  while (size < 4 && size < text.size() &&
+         IsUtf8Continuation(text[text.size() - size])) {
+    ++size;
+  }
+  if (size > text.size()) return 0;
+  const auto lead = static_cast<unsigned char>(text[text.size() - size]);
+  const size_t length = lead >= 0xf0   ? 4
+                        : lead >= 0xe0 ? 3
+                        : lead >= 0xc2 ? 2
+                                       : 1;
+  return lead < 0xf5 && size < length ? size : 0;
+}
+
+// How many bytes at the start of `text` go on with a character whose beginning
+// is missing; 0 to 3.
+inline size_t CutCharacterAtStart(std::string_view text) {
+  size_t size = 0;
+  while (size < text.size() && IsUtf8Continuation(text[size])) ++size;
+  return size > 3 ? 0 : size;
+}
+
 }  // namespace sandglass::policy
 
 #endif  // SANDGLASS_POLICY_TEXT_UTF8_H_

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/text/utf8.h"
+
 namespace sandglass::server {
 
 void OutputBuffer::Append(std::string_view data) {
@@ -26,11 +28,16 @@ void OutputBuffer::Append(std::string_view data) {
 StreamResult OutputBuffer::Collect() {
   StreamResult result;
   result.total_bytes = std::exchange(total_, 0);
-  result.head_bytes = head_.size();
   result.truncated = result.total_bytes > head_.size() + tail_.size();
   std::rotate(tail_.begin(),
               tail_.begin() + static_cast<ptrdiff_t>(tail_start_), tail_.end());
   tail_start_ = 0;
+  if (result.truncated) {
+    // No character is left in part, which readers would show as a wrong one.
+    head_.resize(head_.size() - policy::CutCharacterAtEnd(head_));
+    tail_.erase(0, policy::CutCharacterAtStart(tail_));
+  }
+  result.head_bytes = head_.size();
   result.data = std::exchange(head_, {});
   result.data += std::exchange(tail_, {});
   if (!result.truncated) result.head_bytes = result.data.size();

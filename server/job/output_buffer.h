@@ -10,7 +10,8 @@
 namespace sandglass::server {
 
 // Keeps at most `limit` bytes of a stream: everything if it fits, otherwise
-// half of that from its beginning and half from its end. Its memory grows with
+// half of that from its beginning and half from its end, less what would be a
+// part of a character there. Its memory grows with
 // what is kept, not with the limit.
 class OutputBuffer {
  public:

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "policy/libraries/missing_import.h"
+#include "policy/text/utf8.h"
 #include "policy/verdict/hints.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/os/clocks.h"
@@ -202,8 +204,12 @@ void CutMiddle(v1::Output& output, uint64_t max_bytes) {
       output.truncated() ? output.head_bytes() : data.size();
   const uint64_t old_tail =
       output.truncated() ? data.size() - old_head : data.size();
-  const uint64_t head = std::min(max_bytes / 2, old_head);
-  const uint64_t tail = std::min(max_bytes - max_bytes / 2, old_tail);
+  uint64_t head = std::min(max_bytes / 2, old_head);
+  uint64_t tail = std::min(max_bytes - max_bytes / 2, old_tail);
+  // No character is left in part.
+  const std::string_view all = data;
+  head -= policy::CutCharacterAtEnd(all.substr(0, head));
+  tail -= policy::CutCharacterAtStart(all.substr(all.size() - tail));
   data.erase(head, data.size() - tail - head);
   output.set_truncated(true);
   output.set_head_bytes(head);

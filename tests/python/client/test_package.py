@@ -10,6 +10,7 @@ import zipfile
 
 import pytest
 import sandglass
+from sandglass import _convert
 
 PACKAGE = pathlib.Path(__file__).parents[3] / "client" / "python"
 
@@ -142,3 +143,15 @@ def test_an_import_loads_little():
     assert "sandglass.client" in loaded
     assert not [name for name in loaded if "pb2" in name or "protobuf" in name]
     assert not {"sandglass.aio", "sandglass.langchain"} & set(loaded)
+
+
+def test_a_cut_leaves_no_part_of_a_character():
+    text = "aé€😀"
+    data = text.encode()
+    for cut in range(len(data)):
+        head, tail = _convert.decode_parts(data[:cut], data[cut:])
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert len(head) + len(tail) >= len(text) - 1
+    # What the program itself wrote as no text is seen.
+    assert _convert.decode_parts(b"\xff", b"\xff") == ("\ufffd", "\ufffd")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -137,6 +138,15 @@ def _nearest(key: object, kind: type) -> str:
 def decode(data: bytes) -> str:
     """Text of a program, which may write what is no UTF-8 (then U+FFFD)."""
     return data.decode(errors="replace")
+
+
+def decode_parts(head: bytes, tail: bytes) -> tuple[str, str]:
+    """The texts before and after a cut, without the parts of a character there."""
+    whole = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
+    start = 0
+    while start < min(3, len(tail)) and tail[start] & 0xC0 == 0x80:
+        start += 1
+    return whole, decode(tail[start:])
 
 
 def files(name: str, value: object) -> list[tuple[str, bytes]]:

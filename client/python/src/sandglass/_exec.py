@@ -133,7 +133,15 @@ class CommandResult(CommandEnd):
         self.dropped_bytes = dropped_bytes
 
     def _text(self, *streams: str) -> str:
-        return _convert.decode(b"".join(d for s, d in self._pieces if s in streams))
+        names = [name for name, _ in self._pieces]
+        at = names.index(_CUT) if _CUT in names else len(names)
+        head, tail = (
+            b"".join(data for name, data in pieces if name in streams)
+            for pieces in (self._pieces[:at], self._pieces[at:])
+        )
+        if at == len(names):
+            return _convert.decode(head)
+        return "".join(_convert.decode_parts(head, tail))
 
     @property
     def output(self) -> str:
@@ -147,10 +155,11 @@ class CommandResult(CommandEnd):
         if _CUT not in names:
             return self.output
         at = names.index(_CUT)
-        head, tail = (
-            _convert.decode(b"".join(data for _, data in pieces))
+        first, last = (
+            b"".join(data for _, data in pieces)
             for pieces in (self._pieces[:at], self._pieces[at:])
         )
+        head, tail = _convert.decode_parts(first, last)
         return f"{head}\n[… {self.dropped_bytes} bytes are left out here …]\n{tail}"
 
     @property

@@ -9,7 +9,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "policy/text/utf8.h"
 #include "sandbox/os/io.h"
+#include "server/job/output_buffer.h"
 #include "server/job/run_listener.h"
 
 namespace sandglass::server {
@@ -220,6 +222,31 @@ TEST(ReadPipe, ReadsAtMostSoMuch) {
   EXPECT_EQ(ReadPipe(read.get(), 3), std::nullopt);
   write.reset();
   EXPECT_EQ(ReadPipe(read.get(), 3), "");
+}
+
+TEST(OutputBufferTest, KeepsNoPartOfACharacter) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "aé€😀";
+  for (uint64_t limit = 0; limit < text.size(); ++limit) {
+    OutputBuffer buffer(limit);
+    buffer.Append(text);
+    const StreamResult result = buffer.Collect();
+    EXPECT_TRUE(result.truncated);
+    EXPECT_EQ(result.total_bytes, text.size());
+    const std::string head = result.data.substr(0, result.head_bytes);
+    const std::string tail = result.data.substr(result.head_bytes);
+    EXPECT_TRUE(policy::IsValidUtf8(head)) << limit;
+    EXPECT_TRUE(policy::IsValidUtf8(tail)) << limit;
+    EXPECT_EQ(head, text.substr(0, head.size()));
+    EXPECT_EQ(tail, text.substr(text.size() - tail.size()));
+    EXPECT_GE(result.data.size() + 6, limit);
+  }
+}
+
+TEST(OutputBufferTest, KeepsBytesThatAreNoText) {
+  OutputBuffer buffer(8);
+  buffer.Append(std::string(100, '\x80'));
+  EXPECT_EQ(buffer.Collect().data, std::string(8, '\x80'));
 }
 
 }  // namespace

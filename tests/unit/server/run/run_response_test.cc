@@ -122,6 +122,21 @@ TEST(Response, FitsOutputsByCuttingTheirMiddle) {
   EXPECT_EQ(cut.data().substr(0, 101), std::string(100, 'h') + "t");
 }
 
+TEST(Response, CutsNoCharacterInTwo) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "€";
+  for (size_t room = 600; room < 606; ++room) {
+    v1::RunCodeResponse response;
+    v1::Output& output = *response.mutable_stdout();
+    output.set_data(text);
+    output.set_total_bytes(text.size());
+    FitResponse(response, room);
+    ASSERT_TRUE(output.truncated());
+    EXPECT_EQ(output.head_bytes() % 3, 0u) << room;
+    EXPECT_EQ(output.data().size() % 3, 0u) << room;
+  }
+}
+
 TEST(Response, WhatFitsStaysAsItIs) {
   v1::RunCodeResponse response;
   response.add_files()->set_content("x");
