@@ -50,7 +50,7 @@ std::string Indented(absl::string_view text) {
 
 // What to do about an error with this reason; empty when its message says so.
 absl::string_view AdviceFor(absl::string_view reason) {
-  static constexpr std::array<std::array<absl::string_view, 2>, 9> kAdvice = {
+  static constexpr std::array<std::array<absl::string_view, 2>, 10> kAdvice = {
       {{"RUN_NOT_FOUND", "sandglass ps shows yours"},
        {"LAYER_NOT_FOUND", "sandglass layers list shows those there are"},
        {"SESSION_NOT_FOUND", "sandglass session list shows yours"},
@@ -58,6 +58,7 @@ absl::string_view AdviceFor(absl::string_view reason) {
         "start another with sandglass session create, whose --idle-timeout "
         "and --max-age say how long it lives"},
        {"SESSION_DELETED", "start another with sandglass session create"},
+       {"SESSION_EVICTED", "start another with sandglass session create"},
        {"SESSION_DIED",
         "its files and state are lost; start another with sandglass session "
         "create"},

@@ -32,7 +32,10 @@ std::string Lifetime(const Daemon& daemon, const std::string& id,
       ", or by delete_sandbox.");
 }
 
-ToolAnswer Create(DaemonLink& link, const SandboxOptions& options,
+// Nobody may be there any more to delete what a model has made.
+constexpr absl::Duration kIdleTimeout = absl::Minutes(15);
+
+ToolAnswer Create(DaemonLink& link, SandboxOptions options,
                   ToolContext& context) {
   const absl::StatusOr<std::shared_ptr<const DaemonLink::Connection>>
       connection = link.Get();
@@ -40,8 +43,14 @@ ToolAnswer Create(DaemonLink& link, const SandboxOptions& options,
     return Refused(absl::StrCat("The daemon that runs code can't be reached: ",
                                 connection.status().message()));
   }
-  const absl::StatusOr<std::string> id =
+  absl::StatusOr<std::string> id =
       (*connection)->toolbox.CreateSandbox(options, context.cancel);
+  if (absl::IsInvalidArgument(id.status()) &&
+      options.idle_timeout == kIdleTimeout) {
+    // The operator's longest time may be shorter, and is what is had then.
+    options.idle_timeout = absl::ZeroDuration();
+    id = (*connection)->toolbox.CreateSandbox(options, context.cancel);
+  }
   if (!id.ok()) return Refused(std::string(id.status().message()));
   ToolAnswer answer;
   answer.text =
@@ -57,10 +66,12 @@ McpTool CreateSandbox(DaemonLink& link, const std::string& profile) {
   tool.description =
       "Makes a sandbox that keeps files and variables between calls, and "
       "returns its sandbox_id for the other tools. It lives until "
-      "delete_sandbox, or until it was not used for a while, an hour unless "
-      "the operator has set less; the answer says the time. After that a call "
-      "with its sandbox_id fails, and all that was in it is gone. Not needed "
-      "for a single run_code.";
+      "delete_sandbox, or until it was not used for a while (idle_timeout); "
+      "the "
+      "answer says the time. Where there are as many sandboxes as there may "
+      "be, another takes the place of the one that was longest not used. After "
+      "that a call with its sandbox_id fails, and all that was in it is gone. "
+      "Not needed for a single run_code.";
   tool.input_schema = ObjectSchema(
       {{"language",
         StringSchema("The language that it is made ready for, and that its "
@@ -68,7 +79,15 @@ McpTool CreateSandbox(DaemonLink& link, const std::string& profile) {
                      "there, too, with variables of its own")},
        {"libraries",
         StringsSchema("Libraries of that language to install first, as its "
-                      "tool names them: six==1.16.0, lodash@^4")}},
+                      "tool names them: six==1.16.0, lodash@^4")},
+       {"idle_timeout",
+        {{"type", "number"},
+         {"minimum", 1},
+         {"maximum", 2'592'000},
+         {"description",
+          absl::StrCat("Seconds without use after which it ends, ",
+                       absl::ToInt64Seconds(kIdleTimeout),
+                       " if not given; at most what the operator allows")}}}},
       {});
   tool.runs_programs = true;
   tool.call = [&link, profile](const Json& arguments, ToolContext& context) {
@@ -76,6 +95,8 @@ McpTool CreateSandbox(DaemonLink& link, const std::string& profile) {
     options.language = Text(arguments, "language");
     options.libraries = Texts(arguments, "libraries");
     options.profile = profile;
+    options.idle_timeout = Seconds(arguments, "idle_timeout", kIdleTimeout);
+    options.evictable = true;
     // Shows operators who made it.
     options.labels = {{"made-by", "sandglass-mcp"}};
     if (!options.libraries.empty() && options.language.empty()) {

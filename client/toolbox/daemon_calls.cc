@@ -18,16 +18,20 @@ constexpr size_t kPieceBytes = 256 << 10;
 
 bool SandboxIsGone(absl::string_view reason) {
   return reason == "SESSION_NOT_FOUND" || reason == "SESSION_EXPIRED" ||
-         reason == "SESSION_DELETED" || reason == "SESSION_DIED";
+         reason == "SESSION_DELETED" || reason == "SESSION_EVICTED" ||
+         reason == "SESSION_DIED";
 }
 
 // What a model should do about an error with this reason; empty when its
 // message says so.
 absl::string_view AdviceFor(absl::string_view reason) {
-  static constexpr std::array<std::array<absl::string_view, 2>, 10> kAdvice = {
+  static constexpr std::array<std::array<absl::string_view, 2>, 11> kAdvice = {
       {{"SESSION_WITHOUT_KERNEL", "name the code's language"},
        {"EXEC_NOT_FOUND", "start the command anew"},
        {"COMMANDS_DENIED", "run code instead"},
+       {"TOO_MANY_SESSIONS",
+        "all are in use, or others keep them: use a sandbox that you have, or "
+        "tell the user, who can ask the operator"},
        {"FILE_NOT_FOUND", "list the directory to see what is there"},
        {"FILE_NO_MATCH",
         "nothing was changed; read the file and give the text exactly as it "

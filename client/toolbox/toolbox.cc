@@ -40,6 +40,7 @@ v1::CreateSessionRequest SessionRequestOf(const SandboxOptions& options) {
   if (options.idle_timeout > absl::ZeroDuration()) {
     *request.mutable_idle_timeout() = ToProto(options.idle_timeout);
   }
+  request.set_evictable(options.evictable);
   for (const auto& [name, value] : options.labels) {
     (*request.mutable_labels())[name] = value;
   }

@@ -39,6 +39,8 @@ struct SandboxOptions {
   std::vector<std::string> libraries;
   absl::Duration idle_timeout;  // zero: the daemon's
   std::map<std::string, std::string> labels;
+  // It gives way when its caller wants another and has as many as it may.
+  bool evictable = false;
   // If there is a session with all of these labels, it is used.
   bool get_or_create = false;
 };

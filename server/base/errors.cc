@@ -224,8 +224,12 @@ absl::Status SessionOver(const std::string& reason,
 }
 
 absl::Status TooManySessions(const std::string& whose, uint64_t max) {
-  return Make(Code::kResourceExhausted, "TOO_MANY_SESSIONS", whose, " at most ",
-              max, " sessions at once; delete one that is not needed");
+  return Make(
+      Code::kResourceExhausted, "TOO_MANY_SESSIONS", whose, " at most ", max,
+      " sessions at once. One that is not needed can be deleted, one that "
+      "is made with \"evictable\" gives way by itself; the operator's "
+      "\"sessions.max\" and \"sessions.max_per_caller\" may allow "
+      "more");
 }
 
 absl::Status SessionShareFull(const std::string& caller, uint64_t has,

@@ -82,7 +82,7 @@ absl::Status RunNotFound(const std::string& run_id);
 // callers.
 absl::Status SessionNotFound(const std::string& session_id);
 // NOT_FOUND, with what is known about how the session ended: "SESSION_EXPIRED",
-// "SESSION_DELETED" or "SESSION_DIED".
+// "SESSION_DELETED", "SESSION_EVICTED" or "SESSION_DIED".
 absl::Status SessionOver(const std::string& reason, const std::string& message);
 // RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS". With `whose` "the server has", the
 // bound `max` is that of all callers together.

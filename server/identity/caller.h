@@ -24,6 +24,9 @@ struct Caller {
 
   // Root sees every run and may cancel it; others only their own.
   bool SeesAll() const { return uid.has_value() && *uid == 0; }
+  bool Sees(const std::string& owner) const {
+    return SeesAll() || name == owner;
+  }
 
   // Compares the callers, whichever request they are of.
   friend bool operator==(const Caller& a, const Caller& b) {

@@ -50,6 +50,7 @@ struct SessionSpec {
   absl::Duration idle_timeout;
   absl::Duration max_age;
   std::string forked_from;  // a session's id; empty for none
+  bool evictable = false;   // as CreateSessionRequest says
 
   bool durable() const {
     return profile->session_files == policy::SessionFiles::kDurable;

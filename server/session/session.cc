@@ -108,6 +108,7 @@ v1::Session Session::Describe() const {
   }
   proto.set_memory_bytes(host_->MemoryBytes());
   proto.set_forked_from(spec_.forked_from);
+  proto.set_evictable(spec_.evictable);
   if (spec_.libraries) {
     for (const std::string& name : spec_.libraries->decided->names) {
       proto.add_libraries(name);
@@ -355,6 +356,12 @@ Session::Over Session::LooksOver() const {
   if (InUse() || Since(used_) < idle_timeout_) return {};
   return {"SESSION_EXPIRED", absl::StrCat("it was not used for ",
                                           absl::FormatDuration(idle_timeout_))};
+}
+
+std::optional<absl::Duration> Session::IdleTime() const {
+  absl::MutexLock lock(&mutex_);
+  if (InUse()) return std::nullopt;
+  return Since(used_);
 }
 
 Session::Over Session::Over::ServerStopped() {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,6 +134,8 @@ class Session final : public JobRunner {
     static Over ServerStopped();
   };
   Over LooksOver() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // For how long it hasn't been used; nullopt while it is in use.
+  std::optional<absl::Duration> IdleTime() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Kills what runs and refuses what comes. Only the first call counts.
   void End(const Over& why) ABSL_LOCKS_EXCLUDED(mutex_);
 

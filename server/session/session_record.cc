@@ -65,6 +65,7 @@ internal::StoredSession ToRecord(const std::string& id, const Caller& caller,
   record.set_idle_timeout_ns(absl::ToInt64Nanoseconds(spec.idle_timeout));
   record.set_max_age_ns(absl::ToInt64Nanoseconds(spec.max_age));
   record.set_forked_from(spec.forked_from);
+  record.set_evictable(spec.evictable);
   record.set_create_time_ns(absl::ToUnixNanos(created));
   record.set_age_ns(absl::ToInt64Nanoseconds(age));
   record.set_written_ns(absl::ToUnixNanos(now));
@@ -122,6 +123,7 @@ FormerSession FromRecord(const internal::StoredSession& record,
   spec.max_age =
       std::min(absl::Nanoseconds(record.max_age_ns()), options.max_age);
   spec.forked_from = record.forked_from();
+  spec.evictable = record.evictable();
 
   const absl::Duration zero;
   past.create_time = absl::FromUnixNanos(record.create_time_ns());

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "sandbox/os/clocks.h"
@@ -21,12 +20,6 @@ constexpr absl::Duration kSweepInterval = absl::Milliseconds(250);
 // The time for all durable sessions together when the daemon ends.
 constexpr absl::Duration kSuspendTime = absl::Seconds(10);
 constexpr size_t kMaxRemembered = 10'000;
-constexpr int32_t kDefaultPageSize = 100;
-constexpr int32_t kMaxPageSize = 1000;
-
-bool Sees(const Caller& caller, const std::string& owner) {
-  return caller.SeesAll() || caller.name == owner;
-}
 
 }  // namespace
 
@@ -174,6 +167,7 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   spec.env.assign(request.env().begin(), request.env().end());
   std::sort(spec.env.begin(), spec.env.end());
   spec.labels = {request.labels().begin(), request.labels().end()};
+  spec.evictable = request.evictable();
   if (spec.language != nullptr) {
     if (absl::Status available = gate_.Available(*spec.language, *spec.profile);
         !available.ok()) {
@@ -237,11 +231,20 @@ absl::StatusOr<SessionTable::Added> SessionTable::Add(
   absl::StatusOr<SessionSpec> spec = Check(caller, request, prefix);
   if (!spec.ok()) return spec.status();
   SharedSession session;
-  {
-    absl::MutexLock lock(&mutex_);
+  while (session == nullptr) {
+    absl::ReleasableMutexLock lock(&mutex_);
     if (by_labels) session = Latest(caller, request.labels());
     if (session != nullptr) return Added{session};
-    if (absl::Status room = Room(caller, 1); !room.ok()) return room;
+    if (absl::Status room = Room(caller, 1); !room.ok()) {
+      const SharedSession idle =
+          absl::IsResourceExhausted(room) ? LongestIdle(caller) : nullptr;
+      if (idle == nullptr) return room;
+      lock.Release();
+      End(idle, {"SESSION_EVICTED",
+                 "it was evictable, and of those the one that was longest not "
+                 "in use as its caller wanted another session"});
+      continue;
+    }
     absl::StatusOr<SharedSession> made =
         Make(caller, *std::move(spec), nullptr, nullptr);
     if (!made.ok()) return made.status();
@@ -276,17 +279,6 @@ absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
   return response;
 }
 
-SharedSession SessionTable::Latest(const Caller& caller,
-                                   const StringMap& labels) const {
-  for (const auto& [number, session] : sessions_) {
-    if (session->caller().name == caller.name && session->usable() &&
-        session->HasLabels(labels) && session->LooksOver().reason.empty()) {
-      return session;
-    }
-  }
-  return nullptr;
-}
-
 absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
     const Caller& caller, const v1::GetOrCreateSessionRequest& request) {
   if (request.create().labels().empty()) {
@@ -302,52 +294,6 @@ absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
   v1::GetOrCreateSessionResponse response;
   response.set_created(added->created);
   *response.mutable_session() = added->session->Describe();
-  return response;
-}
-
-absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
-    const Caller& caller, const v1::ListSessionsRequest& request) const {
-  Violations violations;
-  if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
-    violations.push_back(
-        {"page_size", absl::StrCat(request.page_size(), " is not within 0 to ",
-                                   kMaxPageSize)});
-  }
-  // A token is the number of the last session on the page before.
-  uint64_t after = 0;
-  if (!request.page_token().empty() &&
-      !absl::SimpleAtoi(request.page_token(), &after)) {
-    violations.push_back({"page_token", "is not one that ListSessions gave"});
-  }
-  if (!violations.empty()) return InvalidRequest(violations);
-  const size_t max = static_cast<size_t>(
-      request.page_size() == 0 ? kDefaultPageSize : request.page_size());
-  std::vector<std::pair<uint64_t, SharedSession>> candidates;
-  {
-    absl::MutexLock lock(&mutex_);
-    for (auto it = after == 0 ? sessions_.begin()
-                              : sessions_.upper_bound(after);
-         it != sessions_.end(); ++it) {
-      if (Sees(caller, it->second->caller().name)) candidates.emplace_back(*it);
-    }
-  }
-  v1::ListSessionsResponse response;
-  uint64_t last = 0;
-  for (const auto& [number, session] : candidates) {
-    if (!session->HasLabels(request.labels())) continue;
-    v1::Session described = session->Describe();
-    const auto& states = request.states();
-    if (!states.empty() &&
-        std::ranges::find(states, described.state()) == states.end()) {
-      continue;
-    }
-    if (static_cast<size_t>(response.sessions_size()) == max) {
-      response.set_next_page_token(absl::StrCat(last));
-      break;
-    }
-    last = number;
-    *response.add_sessions() = std::move(described);
-  }
   return response;
 }
 
@@ -394,7 +340,7 @@ absl::StatusOr<SharedSession> SessionTable::Find(
     const auto it = by_id_.find(session_id);
     if (it == by_id_.end()) {
       for (const Remembered& ended : ended_) {
-        if (ended.id == session_id && Sees(caller, ended.caller)) {
+        if (ended.id == session_id && caller.Sees(ended.caller)) {
           return SessionOver(ended.over.reason, ended.over.message);
         }
       }
@@ -402,7 +348,7 @@ absl::StatusOr<SharedSession> SessionTable::Find(
     }
     session = sessions_.at(it->second);
   }
-  if (!Sees(caller, session->caller().name)) return SessionNotFound(session_id);
+  if (!caller.Sees(session->caller().name)) return SessionNotFound(session_id);
   // The session may be over before the sweeper has seen it.
   if (Session::Over over = session->LooksOver(); !over.reason.empty()) {
     End(session, over);

@@ -129,6 +129,10 @@ class SessionTable {
       const Session& parent, const v1::ForkSessionRequest& request) const;
   SharedSession Latest(const Caller& caller, const StringMap& labels) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Of the caller's evictable sessions the one that was longest not in use;
+  // null when all are in use, or there is none.
+  SharedSession LongestIdle(const Caller& caller) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Takes the session out of the table; false when another thread has done so.
   bool Forget(const Session& session, const Session::Over& over)
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -20,7 +20,9 @@ class SandboxOptions(TypedDict, total=False):
     """Keyword arguments that say what a new sandbox is like.
 
     `idle_timeout` (seconds) ends it after so long without use, `max_age` however
-    it is used; both are at most the daemon's. `env` and `limits` hold for all that
+    it is used; both are at most the daemon's. An `evictable` one ends when its
+    caller wants another, has as many as it may, and this one was longest not used.
+    `env` and `limits` hold for all that
     runs in it. `libraries` are of `language`, and installed with the first use.
     """
 
@@ -30,6 +32,7 @@ class SandboxOptions(TypedDict, total=False):
     labels: Mapping[str, str]
     idle_timeout: Seconds
     max_age: Seconds
+    evictable: bool
     libraries: Sequence[str]
     library_lock: str
 
@@ -135,6 +138,7 @@ def create_request(
     for name in ("idle_timeout", "max_age"):
         if (value := options.get(name)) is not None:
             _convert.set_duration(getattr(request, name), name, value)
+    request.evictable = bool(options.get("evictable", False))
     if (limits := options.get("limits")) is not None:
         _convert.set_limits(request.limits, limits)
     if (libraries := options.get("libraries")) is not None:

@@ -50,6 +50,7 @@ class SessionRecordTest : public ::testing::Test {
     spec.idle_timeout = absl::Seconds(50);
     spec.max_age = absl::Hours(2);
     spec.forked_from = "ses-1";
+    spec.evictable = true;
     return spec;
   }
   static internal::StoredSession Record(const SessionSpec& spec,
@@ -98,6 +99,7 @@ TEST_F(SessionRecordTest, AllOfASessionComesBack) {
   EXPECT_EQ(back.spec.idle_timeout, spec.idle_timeout);
   EXPECT_EQ(back.spec.max_age, spec.max_age);
   EXPECT_EQ(back.spec.forked_from, "ses-1");
+  EXPECT_TRUE(back.spec.evictable);
   EXPECT_EQ(back.past.unusable, "");
   EXPECT_THAT(back.past.contexts, ElementsAre("", "c"));
   EXPECT_EQ(back.past.age, absl::Minutes(10) + absl::Seconds(30));

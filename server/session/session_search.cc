@@ -1,0 +1,91 @@
+// Which of the sessions are meant.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/errors.h"
+#include "server/session/session_table.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr int32_t kDefaultPageSize = 100;
+constexpr int32_t kMaxPageSize = 1000;
+
+}  // namespace
+
+SharedSession SessionTable::Latest(const Caller& caller,
+                                   const StringMap& labels) const {
+  for (const auto& [number, session] : sessions_) {
+    if (session->caller().name == caller.name && session->usable() &&
+        session->HasLabels(labels) && session->LooksOver().reason.empty()) {
+      return session;
+    }
+  }
+  return nullptr;
+}
+
+SharedSession SessionTable::LongestIdle(const Caller& caller) const {
+  SharedSession longest;
+  absl::Duration longest_idle;
+  for (const auto& [number, session] : sessions_) {
+    if (session->caller().name != caller.name || !session->spec().evictable) {
+      continue;
+    }
+    const std::optional<absl::Duration> idle = session->IdleTime();
+    if (!idle || (longest != nullptr && *idle <= longest_idle)) continue;
+    longest = session;
+    longest_idle = *idle;
+  }
+  return longest;
+}
+
+absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
+    const Caller& caller, const v1::ListSessionsRequest& request) const {
+  Violations violations;
+  if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
+    violations.push_back(
+        {"page_size", absl::StrCat(request.page_size(), " is not within 0 to ",
+                                   kMaxPageSize)});
+  }
+  // A token is the number of the last session on the page before.
+  uint64_t after = 0;
+  if (!request.page_token().empty() &&
+      !absl::SimpleAtoi(request.page_token(), &after)) {
+    violations.push_back({"page_token", "is not one that ListSessions gave"});
+  }
+  if (!violations.empty()) return InvalidRequest(violations);
+  const size_t max = static_cast<size_t>(
+      request.page_size() == 0 ? kDefaultPageSize : request.page_size());
+  std::vector<std::pair<uint64_t, SharedSession>> candidates;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (auto it = after == 0 ? sessions_.begin()
+                              : sessions_.upper_bound(after);
+         it != sessions_.end(); ++it) {
+      if (caller.Sees(it->second->caller().name)) candidates.emplace_back(*it);
+    }
+  }
+  v1::ListSessionsResponse response;
+  uint64_t last = 0;
+  for (const auto& [number, session] : candidates) {
+    if (!session->HasLabels(request.labels())) continue;
+    v1::Session described = session->Describe();
+    const auto& states = request.states();
+    if (!states.empty() &&
+        std::ranges::find(states, described.state()) == states.end()) {
+      continue;
+    }
+    if (static_cast<size_t>(response.sessions_size()) == max) {
+      response.set_next_page_token(absl::StrCat(last));
+      break;
+    }
+    last = number;
+    *response.add_sessions() = std::move(described);
+  }
+  return response;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,121 @@
+// Sessions that give way when their caller has as many as it may.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/session/session_table.h"
+#include "tests/unit/server/installed_gate.h"
+#include "tests/unit/server/support.h"
+
+namespace sandglass::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A host in which nothing runs.
+class QuietHost final : public SessionHost {
+ public:
+  absl::StatusOr<JobResult> RunCell(const Job&, CancelToken&,
+                                    RunListener*) override {
+    return absl::UnimplementedError("nothing runs here");
+  }
+  bool Interrupt(const std::string&) override { return false; }
+  void EndKernel(const std::string&, const std::string&) override {}
+  absl::StatusOr<SharedAgent> Files(CancelToken&) override {
+    return absl::UnimplementedError("there are no files here");
+  }
+  void ForgetFiles(const sandbox::FileAgent&) override {}
+  absl::Status Freeze(bool) override { return absl::OkStatus(); }
+  void End() override {}
+  std::vector<v1::KernelInfo> Kernels() const override { return {}; }
+  uint64_t MemoryBytes() const override { return 0; }
+  std::string Death() const override { return ""; }
+};
+
+class SessionEvictTest : public ::testing::Test {
+ protected:
+  enum class Kind { kEvictable, kKept };
+  absl::StatusOr<v1::CreateSessionResponse> Make(Kind kind, uint32_t uid = 1) {
+    v1::CreateSessionRequest request;
+    request.set_language("sh");
+    request.set_evictable(kind == Kind::kEvictable);
+    return table_.Create(User(uid), request);
+  }
+  std::string Create(Kind kind, uint32_t uid = 1) {
+    const auto made = Make(kind, uid);
+    EXPECT_TRUE(made.ok()) << made.status();
+    if (!made.ok()) return "";
+    EXPECT_EQ(made->session().evictable(), kind == Kind::kEvictable);
+    return made->session().session_id();
+  }
+  absl::Status Find(const std::string& id) {
+    return table_.Find(User(1), id).status();
+  }
+
+  const LivePolicy policy_{TestPolicy()};
+  SessionTable table_{policy_,
+                      {.max_sessions = 4, .max_per_caller = 3},
+                      [](const SessionSpec&, const SessionOrigin&) {
+                        return std::make_unique<QuietHost>();
+                      },
+                      kInstalled};
+};
+
+TEST_F(SessionEvictTest, TheOneThatWasLongestNotUsedGivesWay) {
+  const std::string first = Create(Kind::kEvictable);
+  const std::string second = Create(Kind::kEvictable);
+  const std::string kept = Create(Kind::kKept);
+  (*table_.Find(User(1), first))->Touch();
+  const std::string next = Create(Kind::kKept);
+  EXPECT_THAT(std::string(Find(second).message()),
+              HasSubstr("it was evictable"));
+  for (const std::string& id : {first, kept, next}) {
+    EXPECT_TRUE(Find(id).ok()) << id;
+  }
+  EXPECT_EQ(table_.size(), 3u);
+}
+
+TEST_F(SessionEvictTest, WhatIsInUseStays) {
+  const std::string used = Create(Kind::kEvictable);
+  Create(Kind::kKept);
+  Create(Kind::kKept);
+  std::optional<SessionUse> use =
+      *SessionUse::Begin(*table_.Find(User(1), used), [] {});
+  EXPECT_EQ(Make(Kind::kEvictable).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Find(used).ok());
+  use.reset();
+  EXPECT_TRUE(Make(Kind::kEvictable).ok());
+  EXPECT_FALSE(Find(used).ok());
+}
+
+TEST_F(SessionEvictTest, NobodysGivesWayToAnothers) {
+  for (int i = 0; i < 3; ++i) Create(Kind::kEvictable);
+  Create(Kind::kKept, 2);
+  const absl::Status full = Make(Kind::kKept, 2).status();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(full.message()), HasSubstr("\"sessions.max\""));
+  EXPECT_EQ(table_.size(), 4u);
+  // Its own does, also where the bound is the one for all.
+  EXPECT_TRUE(Make(Kind::kKept, 1).ok());
+}
+
+TEST_F(SessionEvictTest, OneThatIsFoundByItsLabelsMakesNoRoom) {
+  v1::GetOrCreateSessionRequest request;
+  request.mutable_create()->set_language("sh");
+  request.mutable_create()->set_evictable(true);
+  (*request.mutable_create()->mutable_labels())["thread"] = "7";
+  const auto made = table_.GetOrCreate(User(1), request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  Create(Kind::kEvictable);
+  Create(Kind::kEvictable);
+  EXPECT_FALSE(table_.GetOrCreate(User(1), request)->created());
+  EXPECT_EQ(table_.size(), 3u);
+}
+
+}  // namespace
+}  // namespace sandglass::server
