@@ -11,17 +11,7 @@
 #include "server/base/poll_until.h"
 
 namespace sandglass::server {
-namespace {
 
-// Reads from its beginning a file that the jail handed out, and subtracts the
-// bytes read from `budget`. If the file can't be had, the result's error says
-// why: the jail's own report; kNotRegular for anything but a regular file of a
-// tmpfs; kTooLarge, with the size, for a file above the budget. Of a file that
-// shrinks meanwhile it returns what is there.
-//
-// The jail opened the file with the rights of the program's code. What kind of
-// file it is gets checked here, since a forged descriptor must not make the
-// server read something else.
 FileResult ReadCollectedFile(const sandbox::FileEvent& event,
                              uint64_t& budget) {
   FileResult result;
@@ -63,8 +53,6 @@ FileResult ReadCollectedFile(const sandbox::FileEvent& event,
   budget -= result.content.size();
   return result;
 }
-
-}  // namespace
 
 void CollectFiles(sandbox::Jail* jail, const Job& job, RunListener* listener,
                   JobResult& result) {

@@ -110,6 +110,8 @@ struct Job : PhaseProgram {
   JobTarget target;  // where it runs
   // A value is displayed, an error told by its parts.
   bool rich = false;
+  // What a kernel's cell has for the arguments of a program.
+  std::vector<std::string> cell_args;
   // How its text is inspected before it runs; null when it isn't.
   std::shared_ptr<Inspection> inspection;
   // Its profile lets it reach some hosts.

@@ -1,7 +1,6 @@
 #include "server/job/job_builder.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -116,6 +115,18 @@ bool NeedsFreshInterpreter(const policy::Language& language,
          TooSlowToWait(limits, profile) ||
          std::ranges::any_of(wished, matters) ||
          std::ranges::any_of(profile.env, matters);
+}
+
+// What the request brings and wants to have back.
+void MoveInputs(v1::RunCodeRequest& request, Job& job) {
+  job.code = std::move(*request.mutable_code());
+  job.stdin_data = std::move(*request.mutable_stdin());
+  job.fetch.assign(request.fetch().begin(), request.fetch().end());
+  for (v1::InputFile& file : *request.mutable_files()) {
+    job.files.push_back({std::move(*file.mutable_path()),
+                         std::move(*file.mutable_content()),
+                         file.executable()});
+  }
 }
 
 // Absent when the profile lets the run have no libraries.
@@ -293,24 +304,19 @@ Job MakeJob(const policy::Language& language,
   }
   if (request.rich_results()) {
     job.rich = true;
+    job.cell_args.assign(request.args().begin(), request.args().end());
     job.target = OwnKernel{{.language = &language,
                             .profile = shared,
                             .limits = limits.run,
                             .env = wished,
                             .libraries = job.libraries}};
   }
-  job.fetch.assign(request.fetch().begin(), request.fetch().end());
-  job.code = std::move(*request.mutable_code());
-  job.stdin_data = std::move(*request.mutable_stdin());
-  std::set<std::string> brought;
-  for (v1::InputFile& file : *request.mutable_files()) {
-    brought.insert(file.path());
-    job.files.push_back({std::move(*file.mutable_path()),
-                         std::move(*file.mutable_content()),
-                         file.executable()});
-  }
-  for (const auto& [name, content] : language.files) {
-    if (brought.count(name) == 0) job.files.push_back({name, content, false});
+  MoveInputs(request, job);
+  for (const auto& own : language.files) {
+    const bool brought = std::ranges::any_of(
+        job.files,
+        [&](const Job::File& file) { return file.path == own.first; });
+    if (!brought) job.files.push_back({own.first, own.second, false});
   }
   job.inspection = MakeInspection(shared, language, job);
   if (language.compile) {
@@ -329,10 +335,10 @@ Job MakeJob(const policy::Language& language,
 Job MakeCellJob(const SessionSpec& spec, const policy::Limits& limits,
                 SessionPlace place, v1::RunCodeRequest&& request) {
   Job job = MakeUserJob(*spec.language, *spec.profile, limits);
-  job.code = std::move(*request.mutable_code());
-  job.stdin_data = std::move(*request.mutable_stdin());
+  MoveInputs(request, job);
   job.target = SessionCell{std::move(place)};
   job.rich = true;
+  job.cell_args.assign(request.args().begin(), request.args().end());
   job.inspection = MakeInspection(spec.profile, *spec.language, job);
   return job;
 }

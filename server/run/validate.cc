@@ -108,11 +108,15 @@ void CheckFiles(const v1::RunCodeRequest& request,
   RefuseLarge("files", bytes, kMaxFileBytes, violations);
 }
 
-void CheckFetch(const v1::RunCodeRequest& request, Violations& violations) {
+// Files of a jail with a kernel may also be fetched from outside of /workspace.
+void CheckFetch(const v1::RunCodeRequest& request, bool with_absolute,
+                Violations& violations) {
   const auto& fetch = request.fetch();
   if (RefuseMany("fetch", fetch.size(), kMaxFetch, violations)) return;
   for (int i = 0; i < fetch.size(); ++i) {
-    const absl::Status valid = policy::ValidateGlob(fetch[i]);
+    std::string_view pattern = fetch[i];
+    if (with_absolute && pattern.substr(0, 1) == "/") pattern.remove_prefix(1);
+    const absl::Status valid = policy::ValidateGlob(pattern);
     if (!valid.ok()) {
       violations.push_back({Indexed("fetch", i), std::string(valid.message())});
     }
@@ -164,12 +168,10 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
       CompileLimits(policy, *profile, *language, request, violations);
 }
 
-// Refuses what a run with rich results can't have.
-void CheckPlainOnly(const v1::RunCodeRequest& request, Violations& violations) {
-  constexpr char kWhy[] = "is not for rich_results";
-  if (request.args_size() > 0) violations.push_back({"args", kWhy});
-  if (request.files_size() > 0) violations.push_back({"files", kWhy});
-  if (request.fetch_size() > 0) violations.push_back({"fetch", kWhy});
+// Whether a run can have arguments where it is a cell, or else a program.
+bool CellsHaveArguments(const policy::Language& language) {
+  return !language.kernel ||
+         language.kernel->commands == policy::KernelRecipe::Commands::kJson;
 }
 
 // Refuses what only a run outside a session can have, or only a program.
@@ -180,16 +182,10 @@ void CheckLeftOut(const v1::RunCodeRequest& request,
   };
   refuse(!request.profile().empty(), "profile",
          "is the session's; it was chosen by CreateSession");
-  if (language.kernel) {
-    refuse(request.args_size() > 0, "args",
-           "a cell has no arguments; set variables instead");
-  }
+  refuse(request.args_size() > 0 && !CellsHaveArguments(language), "args",
+         "a cell has no arguments in this language; set variables instead");
   refuse(request.env_size() > 0, "env",
          "is the session's; it was chosen by CreateSession");
-  refuse(request.files_size() > 0, "files",
-         "is for runs without a session; write them with FileService");
-  refuse(request.fetch_size() > 0, "fetch",
-         "is for runs without a session; read them with FileService");
   refuse(request.libraries_size() > 0, "libraries",
          "are the session's; they were chosen by CreateSession");
   refuse(!request.library_lock().empty(), "library_lock",
@@ -269,6 +265,10 @@ absl::StatusOr<ValidRequest> ValidateCell(
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
   CheckLeftOut(request, *spec.language, violations);
+  // A cell is no file, so that none can be in its way.
+  CheckFiles(request, spec.language->kernel ? nullptr : spec.language,
+             violations);
+  CheckFetch(request, /*with_absolute=*/true, violations);
   // For the session's own language this was checked when the session was made.
   if (guest != nullptr) {
     CheckKernelStarts(*guest->language, guest->limits, "language", violations);
@@ -326,11 +326,15 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
                                                        " has no kernel that "
                                                        "gives them")});
   }
-  if (request.rich_results()) CheckPlainOnly(request, violations);
+  if (request.rich_results() && request.args_size() > 0 &&
+      language != nullptr && !CellsHaveArguments(*language)) {
+    violations.push_back(
+        {"args", absl::StrCat("is not for rich_results of ", language->name)});
+  }
   CheckArgs(request, violations);
   CheckEnv(request.env(), violations);
   CheckFiles(request, language, violations);
-  CheckFetch(request, violations);
+  CheckFetch(request, /*with_absolute=*/request.rich_results(), violations);
   PhaseLimits limits;
   CheckLimits(policy, profile.get(), language, request, limits, violations);
   if (request.rich_results() && language != nullptr && profile != nullptr) {

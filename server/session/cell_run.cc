@@ -70,6 +70,9 @@ class CellRun {
                    ? job_.stdin_data
                    : RunCommand(kernel_.commands, cell_id_, job_.code,
                                 job_.stdin_data, job_.rich);
+    if (!job_.cell_args.empty()) {
+      command_ = WithArguments(std::move(command_), job_.cell_args);
+    }
     start_ = Now();
     start_time_ = os::WallNow();
     limit_watch_.Begin(start_);

@@ -18,6 +18,7 @@
 #include "server/base/poll_until.h"
 #include "server/base/strings.h"
 #include "server/job/job_builder.h"
+#include "server/session/cell_files.h"
 #include "server/session/cell_run.h"
 #include "server/session/jail_times.h"
 
@@ -87,8 +88,14 @@ absl::StatusOr<JobResult> JailKernels::RunCell(const Job& job,
   if (!ready.ok()) return ready.status();
   Kernel& kernel = **ready;
   const MonotonicTime started = Now();
+  if (absl::Status put = PutFilesOf(job, cancel); !put.ok()) {
+    absl::MutexLock lock(&jail_.mutex());
+    places_[ContextOf(job.target)].status.set_state(v1::KERNEL_STATE_IDLE);
+    return put;
+  }
   absl::StatusOr<JobResult> result =
       RunCellIn(*this, kernel, job, cancel, listener);
+  if (result.ok()) FetchFilesOf(job, *result);
   // The kernel is still busy, so that no other jail, with its libraries, comes.
   if (result.ok()) result->libraries = attachment_.ReportLibraries();
 
@@ -107,6 +114,22 @@ absl::StatusOr<JobResult> JailKernels::RunCell(const Job& job,
   result->timings.kind = kernel.timings.kind;
   kernel.fresh = false;
   return result;
+}
+
+absl::Status JailKernels::PutFilesOf(const Job& job, CancelToken& cancel) {
+  const policy::Language& language = *SpecOf(job).language;
+  if (!BringsFiles(job, language)) return absl::OkStatus();
+  absl::StatusOr<SharedAgent> agent = files_.Agent(cancel);
+  if (!agent.ok()) return agent.status();
+  return PutFiles(job, language, **agent, cancel);
+}
+
+void JailKernels::FetchFilesOf(const Job& job, JobResult& result) {
+  if (job.fetch.empty()) return;
+  // As with other runs, the files of one that was cancelled are fetched, too.
+  CancelToken never;
+  absl::StatusOr<SharedAgent> agent = files_.Agent(never);
+  FetchFiles(job, agent.ok() ? agent->get() : nullptr, result);
 }
 
 absl::StatusOr<Kernel*> JailKernels::Ready(const Job& job, CancelToken& cancel,

@@ -119,6 +119,12 @@ class JailKernels {
 
   // What a run is to be like: the session's, or a guest's.
   const SessionSpec& SpecOf(const Job& job) const;
+  // Before a run: writes the files that it brings. After it, while its context
+  // is still busy: fetches those that it wants to have.
+  absl::Status PutFilesOf(const Job& job, CancelToken& cancel)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void FetchFilesOf(const Job& job, JobResult& result)
+      ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Returns the context's kernel, which is started if there is none.
   // `state_lost` gets the reason why the one before it ended.
   absl::StatusOr<Kernel*> Ready(const Job& job, CancelToken& cancel,

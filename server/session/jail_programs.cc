@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
 #include "server/base/strings.h"
+#include "server/session/cell_files.h"
 #include "server/session/cell_run.h"
 #include "server/session/file_status.h"
 #include "server/session/jail_kernels.h"
@@ -113,6 +114,10 @@ absl::StatusOr<JobResult> JailKernels::RunStaged(
       !status.ok()) {
     return status;
   }
+  if (absl::Status put = PutFiles(job, *SpecOf(job).language, files, cancel);
+      !put.ok()) {
+    return put;
+  }
   // Its processor time is measured; the kernel's own limit would count what
   // comes after it, too.
   sandbox::ProcessSpec process = ProcessOf(job);
@@ -130,7 +135,9 @@ absl::StatusOr<JobResult> JailKernels::RunStaged(
   const MonotonicTime started = Now();
   absl::StatusOr<JobResult> result =
       RunCellIn(*this, program, job, cancel, listener);
-  if (result.ok()) result->timings.stage_in = Between(began, started);
+  if (!result.ok()) return result;
+  result->timings.stage_in = Between(began, started);
+  if (!job.fetch.empty()) FetchFiles(job, &files, *result);
   return result;
 }
 

@@ -303,6 +303,12 @@ std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
   return Dump(command) + "\n";
 }
 
+std::string WithArguments(std::string command,
+                          const std::vector<std::string>& args) {
+  command.insert(1, absl::StrCat("\"args\":", Dump(args), ","));
+  return command;
+}
+
 std::string AckCommand() { return "{\"op\":\"ack\"}\n"; }
 
 absl::StatusOr<KernelEvent> ParseKernelEvent(std::string_view line) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "policy/language/language.h"
@@ -32,6 +33,10 @@ inline constexpr size_t kMaxErrorBytes = size_t{256} << 10;
 std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                        std::string_view code, std::string_view stdin_data,
                        bool rich);
+
+// The same command, of the form kJson, for a cell with these arguments.
+std::string WithArguments(std::string command,
+                          const std::vector<std::string>& args);
 
 // The line after which a cell that has displayed something goes on.
 std::string AckCommand();

@@ -1,8 +1,10 @@
 // Sessions in languages other than Python: kernels that keep state, and
 // programs that keep files.
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -269,6 +271,25 @@ TEST_F(SessionPrograms, PerlProgramsRunAndLeaveNoSource) {
   const RunResult died = session.Run("kill 9, $$");
   ASSERT_THAT(died, OutcomeIs(v1::OUTCOME_SIGNALED));
   EXPECT_EQ(session.Run("print 1").response.session().run_number(), 4u);
+}
+
+TEST_F(SessionPrograms, CellsHaveArgumentsWhereTheirLanguageHasAList) {
+  TestSession session(client(), SessionIn("python"));
+  const std::pair<const char*, const char*> programs[] = {
+      {"python", "import sys; print(sys.argv[1:])"},
+      {"javascript", "console.log(process.argv.slice(2))"},
+      {"ruby", "p ARGV"}};
+  for (const auto& [language, code] : programs) {
+    v1::RunCodeRequest cell = session.Cell(code);
+    cell.set_language(language);
+    cell.add_args("a b");
+    cell.add_args("é");
+    std::string printed = client().Run(cell).response.stdout().data();
+    std::replace(printed.begin(), printed.end(), '"', '\'');
+    printed.erase(std::remove(printed.begin(), printed.end(), ' '),
+                  printed.end());
+    EXPECT_EQ(printed, "['ab','é']\n") << language;
+  }
 }
 
 TEST_F(SessionPrograms, RequestsForKernelsAreRefused) {

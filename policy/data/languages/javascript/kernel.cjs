@@ -289,6 +289,11 @@ function succeed(which, value) {
   finish(which, 'ok', 0);
 }
 
+function setArguments(args) {
+  if (process.argv.length < 2) process.argv.push('/workspace/main.js');
+  process.argv.splice(2, Infinity, ...args);
+}
+
 function run(command) {
   ++count;
   cell = {
@@ -305,6 +310,7 @@ function run(command) {
   try {
     repairOutputs(false);
     setInput(command.stdin);
+    if (command.args) setArguments(command.args);
     const value = evaluate(which);
     if (!util.types.isPromise(value)) return succeed(which, value);
     value.then(

@@ -324,6 +324,8 @@ class _Kernel:
         outcome = None
         try:
             self._open()
+            if "args" in command:
+                sys.argv[1:] = command["args"]
             outcome = self._cells.run(command["code"], rich)
             self._streams.flush()
             self._streams.repair()

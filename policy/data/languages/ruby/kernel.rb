@@ -72,6 +72,7 @@ module SandglassKernel
       @most_results = command["max_results"] || MOST_RESULTS
       @most_bytes = command["max_result_bytes"] || MOST_RESULT_BYTES
       read_from(command["stdin"])
+      ARGV.replace(command["args"]) if command["args"] && !ARGV.frozen?
       outcome = evaluate(command["code"], command.fetch("rich", true))
       finish(outcome)
     rescue Interrupt

@@ -290,6 +290,30 @@ TEST_F(KernelFilesTest, AreNoFewerThanItStartsWith) {
                     ::testing::Not(HasSubstr(" more)"))));
 }
 
+TEST_F(KernelFilesTest, GoWithRichResults) {
+  v1::RunCodeRequest request = Request(true, 0);
+  v1::InputFile& file = *request.add_files();
+  file.set_path("data/a.csv");
+  request.add_fetch("*.png");
+  request.add_fetch("/tmp/**/*.png");
+  const auto valid = ValidateRunCode(policy_, v1::RunCodeRequest(request));
+  ASSERT_TRUE(valid.ok()) << valid.status();
+  ASSERT_EQ(valid->job.files.size(), 1u);
+  EXPECT_EQ(valid->job.files[0].path, "data/a.csv");
+  EXPECT_EQ(valid->job.fetch.size(), 2u);
+  // From a jail without a kernel only what is below /workspace can be had.
+  request.set_rich_results(false);
+  EXPECT_THAT(
+      std::string(
+          ValidateRunCode(policy_, std::move(request)).status().message()),
+      HasSubstr("fetch[1]: \"/tmp/**/*.png\" is absolute"));
+  for (const char* bad : {"//a", "/../a", "/", "../a"}) {
+    v1::RunCodeRequest wrong = Request(true, 0);
+    wrong.add_fetch(bad);
+    EXPECT_FALSE(ValidateRunCode(policy_, std::move(wrong)).ok()) << bad;
+  }
+}
+
 TEST(PolicySet, RefusesWhatItCannotRun) {
   policy::Language greedy{
       .id = "c",

@@ -52,6 +52,13 @@ TEST(RunCommand, InBytesSaysItsLengths) {
   EXPECT_EQ(RunCommand(kBytes, 8, "", "", true), "run 8 0 0\n");
 }
 
+TEST(KernelCommands, ACellMayHaveArguments) {
+  const auto command = nlohmann::json::parse(
+      WithArguments(RunCommand(kJson, 7, "1", "", true), {"a b", "\"\n"}));
+  EXPECT_EQ(command["args"], nlohmann::json({"a b", "\"\n"}));
+  EXPECT_EQ(command["id"], 7);
+}
+
 TEST(RunCommand, CodeNeedNotBeText) {
   const auto json =
       nlohmann::json::parse(RunCommand(kJson, 1, "a\xff", "", true));
