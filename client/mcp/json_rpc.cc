@@ -17,8 +17,11 @@ RpcMessage Bad(int code, std::string words, bool owed_reply = true,
   return message;
 }
 
-// Reads a message from a JSON object.
+// Reads a message that is no batch.
 RpcMessage FromObject(Json& object) {
+  if (!object.is_object()) {
+    return Bad(kInvalidRequest, "a message must be a JSON object");
+  }
   const auto id = object.find("id");
   const bool has_id = id != object.end();
   if (has_id && !id->is_string() && !id->is_number_integer()) {
@@ -54,6 +57,19 @@ RpcMessage FromObject(Json& object) {
   return message;
 }
 
+RpcMessage FromArray(Json& array) {
+  if (array.empty()) return Bad(kInvalidRequest, "the batch is empty");
+  if (array.size() > kMaxBatch) {
+    return Bad(kInvalidRequest,
+               absl::StrCat("the batch has ", array.size(),
+                            " messages; at most ", kMaxBatch, " are allowed"));
+  }
+  RpcMessage message;
+  message.kind = RpcMessage::Kind::kBatch;
+  for (Json& part : array) message.batch.push_back(FromObject(part));
+  return message;
+}
+
 }  // namespace
 
 RpcMessage ParseRpcMessage(absl::string_view text) {
@@ -68,14 +84,7 @@ RpcMessage ParseRpcMessage(absl::string_view text) {
   Json parsed = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                             /*allow_exceptions=*/false);
   if (parsed.is_discarded()) return Bad(kParseError, "this is not JSON");
-  if (parsed.is_array()) {
-    return Bad(kInvalidRequest,
-               "batches are not supported; send one message at a time");
-  }
-  if (!parsed.is_object()) {
-    return Bad(kInvalidRequest, "a message must be a JSON object");
-  }
-  return FromObject(parsed);
+  return parsed.is_array() ? FromArray(parsed) : FromObject(parsed);
 }
 
 Json ResultReply(const Json& id, Json result) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
@@ -23,6 +24,7 @@ constexpr int kUnsupportedVersion = -32022;
 // The limits of a message.
 constexpr size_t kMaxRpcBytes = 8 << 20;
 constexpr int kMaxRpcDepth = 64;
+constexpr size_t kMaxBatch = 64;  // messages
 
 struct RpcError {
   int code = 0;
@@ -32,7 +34,7 @@ struct RpcError {
 
 // A received message.
 struct RpcMessage {
-  enum class Kind { kRequest, kNotification, kResponse, kBad };
+  enum class Kind { kRequest, kNotification, kResponse, kBad, kBatch };
   Kind kind = Kind::kBad;
   Json id;  // a string or an integer; null: none
   std::string method;
@@ -41,10 +43,13 @@ struct RpcMessage {
   // be a notification.
   RpcError error;
   bool owed_reply = false;
+  // The messages of a kBatch, none of which is one itself. The revision
+  // 2025-03-26 has them.
+  std::vector<RpcMessage> batch;
 };
 
-// Reads one message. kBad for a text that isn't JSON, isn't a message, contains
-// more than one message, or is too long or too deep.
+// Reads one message, or one batch. kBad for a text that isn't JSON, isn't a
+// message, is an empty batch or one of too many, or is too long or too deep.
 RpcMessage ParseRpcMessage(absl::string_view text);
 
 Json ResultReply(const Json& id, Json result);

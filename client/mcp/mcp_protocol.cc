@@ -163,6 +163,7 @@ Handled McpProtocol::Handle(const RpcMessage& message) const {
       return message.owed_reply ? Reply(ErrorReply(message.id, message.error))
                                 : Handled();
     case RpcMessage::Kind::kResponse:
+    case RpcMessage::Kind::kBatch:
       return {};
     case RpcMessage::Kind::kNotification: {
       Handled handled;
@@ -175,6 +176,15 @@ Handled McpProtocol::Handle(const RpcMessage& message) const {
       return IsModern(message) ? HandleModern(message) : HandleLegacy(message);
   }
   return {};
+}
+
+Handled McpProtocol::HandlePart(const RpcMessage& message) const {
+  if (message.kind == RpcMessage::Kind::kRequest &&
+      (IsModern(message) || message.method == "initialize")) {
+    return Refuse(message, kInvalidRequest,
+                  "this may not be in a batch; send it by itself");
+  }
+  return Handle(message);
 }
 
 Handled McpProtocol::HandleModern(const RpcMessage& request) const {

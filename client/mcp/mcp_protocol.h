@@ -40,8 +40,11 @@ class McpProtocol {
  public:
   explicit McpProtocol(ToolTable tools);
 
-  // If nothing is set in the result, the message is to be ignored.
+  // If nothing is set in the result, the message is to be ignored. Of a batch
+  // each message goes to HandlePart instead.
   Handled Handle(const RpcMessage& message) const;
+  // The same for a message of a batch, where some requests may not be.
+  Handled HandlePart(const RpcMessage& message) const;
 
   // The reply to the request of a run.
   Json Finished(const ToolRun& run, const ToolAnswer& answer) const;

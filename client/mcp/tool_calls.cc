@@ -21,7 +21,7 @@ ToolCalls::~ToolCalls() {
   for (std::thread& thread : threads) thread.join();
 }
 
-void ToolCalls::Start(ToolRun run) {
+void ToolCalls::Start(ToolRun run, SendMessage reply) {
   std::string problem;
   const Json id = run.id;
   {
@@ -32,7 +32,7 @@ void ToolCalls::Start(ToolRun run) {
       problem = absl::StrCat("there are ", calls_.size(),
                              " calls under way; wait for one to end");
     } else {
-      auto call = std::make_shared<Call>(std::move(run));
+      auto call = std::make_shared<Call>(std::move(run), reply);
       calls_[id.dump()] = call;
       waiting_.push_back(std::move(call));
       if (waiting_.size() > idle_ && threads_.size() < kMaxRunning) {
@@ -41,7 +41,7 @@ void ToolCalls::Start(ToolRun run) {
     }
   }
   if (!problem.empty()) {
-    send_(ErrorReply(id, {kServerBusy, std::move(problem), nullptr}));
+    reply(ErrorReply(id, {kServerBusy, std::move(problem), nullptr}));
   }
 }
 
@@ -79,17 +79,17 @@ void ToolCalls::Work() {
 }
 
 void ToolCalls::CarryOutOne(Call& call) {
-  const auto send = [&](const Json& message) {
-    if (!call.cancel.cancelled()) send_(message);
-  };
-  const Json reply = CarryOut(protocol_, call.run, call.cancel, send);
+  const Json reply =
+      CarryOut(protocol_, call.run, call.cancel, [&](const Json& message) {
+        if (!call.cancel.cancelled()) send_(message);
+      });
   {
     // Before the reply: a client may use the id again as soon as it has the
     // reply.
     const absl::MutexLock lock(&mutex_);
     calls_.erase(call.run.id.dump());
   }
-  send(reply);
+  if (!call.cancel.cancelled()) call.reply(reply);
 }
 
 }  // namespace sandglass::client

@@ -31,9 +31,10 @@ class ToolCalls {
   ToolCalls(const ToolCalls&) = delete;
   ToolCalls& operator=(const ToolCalls&) = delete;
 
-  // Starts a call. Refuses it by a reply if there are too many, or if its id is
-  // that of a call in progress.
-  void Start(ToolRun run) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Starts a call, whose one reply goes to `reply`. Refuses it by that if there
+  // are too many, or if its id is that of a call in progress. A call that is
+  // cancelled gets no reply; `reply` is destroyed all the same.
+  void Start(ToolRun run, SendMessage reply) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Stops the call with this id, which then gets no reply. If there is none, it
   // has ended before, and nothing happens.
@@ -41,9 +42,12 @@ class ToolCalls {
 
  private:
   struct Call {
-    explicit Call(ToolRun what)
-        : run(std::move(what)), cancel(run.traceparent) {}
+    Call(ToolRun what, SendMessage whereto)
+        : run(std::move(what)),
+          reply(std::move(whereto)),
+          cancel(run.traceparent) {}
     const ToolRun run;
+    const SendMessage reply;
     CallCancel cancel;
   };
 

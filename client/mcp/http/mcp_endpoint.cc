@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -65,6 +66,36 @@ class RunWork final : public HttpWork {
  private:
   const McpProtocol& protocol_;
   const ToolRun run_;
+  const bool stream_;
+  CallCancel cancel_;
+};
+
+// The calls of a batch, one after the other; the replies of all its messages
+// are one array.
+class BatchWork final : public HttpWork {
+ public:
+  BatchWork(const McpProtocol& protocol, std::vector<ToolRun> runs,
+            Json replies, bool stream)
+      : protocol_(protocol),
+        runs_(std::move(runs)),
+        replies_(std::move(replies)),
+        stream_(stream) {}
+
+  std::string Do(const Send& send) override {
+    for (const ToolRun& run : runs_) {
+      replies_.push_back(
+          CarryOut(protocol_, run, cancel_, [&](const Json& message) {
+            if (stream_) send(EventText(message));
+          }));
+    }
+    return stream_ ? EventText(replies_) : RpcText(replies_);
+  }
+  void Cancel() override { cancel_.Cancel(); }
+
+ private:
+  const McpProtocol& protocol_;
+  const std::vector<ToolRun> runs_;
+  Json replies_;
   const bool stream_;
   CallCancel cancel_;
 };
@@ -249,8 +280,37 @@ HttpResponse McpEndpoint::Failure(int status) const {
                                 nullptr}));
 }
 
+HttpReply McpEndpoint::AnswerBatch(const HttpRequest& request,
+                                   const RpcMessage& batch) const {
+  if (const RpcError problem = LegacyProblem(request); problem.code != 0) {
+    return {.response = JsonResponse(400, ErrorReply(nullptr, problem))};
+  }
+  Json replies = Json::array();
+  std::vector<ToolRun> runs;
+  for (const RpcMessage& part : batch.batch) {
+    Handled handled = protocol_.HandlePart(part);
+    if (!handled.reply.is_null()) replies.push_back(std::move(handled.reply));
+    if (handled.run) runs.push_back(*std::move(handled.run));
+  }
+  if (runs.empty() && replies.empty()) return {.response = {.status = 202}};
+  const bool stream = !AcceptedBy(request).json;
+  HttpReply answer;
+  answer.response = stream ? EventStream() : JsonResponse(200, nullptr);
+  if (runs.empty()) {
+    answer.response.body = stream ? EventText(replies) : RpcText(replies);
+    return answer;
+  }
+  answer.work = std::make_unique<BatchWork>(protocol_, std::move(runs),
+                                            std::move(replies), stream);
+  if (stream) answer.filler = ": still running\n\n";
+  return answer;
+}
+
 HttpReply McpEndpoint::Answer(const HttpRequest& request) const {
   const RpcMessage message = ParseRpcMessage(request.body);
+  if (message.kind == RpcMessage::Kind::kBatch) {
+    return AnswerBatch(request, message);
+  }
   if (message.kind == RpcMessage::Kind::kBad) {
     return {.response =
                 JsonResponse(400, ErrorReply(message.id, message.error))};

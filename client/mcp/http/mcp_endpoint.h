@@ -17,10 +17,10 @@ struct EndpointOptions {
   bool loopback_hosts_only = true;
 };
 
-// MCP's streamable HTTP at /mcp: a POST is a message, and its answer is the
-// reply, as JSON or, if progress is wanted, as a stream of events. There are no
-// sessions, also for earlier revisions. When a client goes away, its call is
-// cancelled. Thread-safe.
+// MCP's streamable HTTP at /mcp: a POST is a message or, in earlier revisions,
+// a batch, and its answer is the reply, as JSON or, if progress is wanted, as a
+// stream of events. There are no sessions, also for earlier revisions. When a
+// client goes away, its call is cancelled. Thread-safe.
 class McpEndpoint final : public HttpService {
  public:
   // `protocol` has to outlive this object and its answers.
@@ -33,6 +33,8 @@ class McpEndpoint final : public HttpService {
 
  private:
   bool HasToken(const HttpRequest& request) const;
+  HttpReply AnswerBatch(const HttpRequest& request,
+                        const RpcMessage& batch) const;
 
   const McpProtocol& protocol_;
   const EndpointOptions options_;

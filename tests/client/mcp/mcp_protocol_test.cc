@@ -55,12 +55,32 @@ TEST_F(McpProtocolTest, WhatIsNoMessageGetsTheErrorThatSaysSo) {
             kInvalidParams);
 }
 
-TEST_F(McpProtocolTest, ABatchIsRefusedInWords) {
-  const Json answer = Answer(absl::StrCat("[", Request("1", "ping"), "]"));
-  EXPECT_EQ(answer["error"]["code"], kInvalidRequest);
-  EXPECT_THAT(answer["error"]["message"].get<std::string>(),
-              HasSubstr("one message at a time"));
-  EXPECT_TRUE(answer["id"].is_null());
+TEST_F(McpProtocolTest, ABatchIsItsMessages) {
+  const RpcMessage batch = ParseRpcMessage(absl::StrCat(
+      "[", Request("1", "ping"), ",5,",
+      R"({"jsonrpc":"2.0","method":"notifications/initialized"},)",
+      Request("2", "initialize", R"({"protocolVersion":"2025-03-26"})"),
+      ",[]]"));
+  ASSERT_EQ(batch.kind, RpcMessage::Kind::kBatch);
+  ASSERT_EQ(batch.batch.size(), 5u);
+  EXPECT_EQ(protocol_.HandlePart(batch.batch[0]).reply["id"], 1);
+  for (const size_t bad : {1u, 4u}) {
+    EXPECT_EQ(protocol_.HandlePart(batch.batch[bad]).reply["error"]["code"],
+              kInvalidRequest);
+  }
+  EXPECT_TRUE(protocol_.HandlePart(batch.batch[2]).reply.is_null());
+  // A handshake has to be over before there can be batches.
+  const Json refused = protocol_.HandlePart(batch.batch[3]).reply;
+  EXPECT_EQ(refused["id"], 2);
+  EXPECT_THAT(refused["error"]["message"].get<std::string>(),
+              HasSubstr("may not be in a batch"));
+}
+
+TEST_F(McpProtocolTest, ABatchHasSomeMessagesAndNotTooMany) {
+  EXPECT_EQ(ErrorOf("[]"), kInvalidRequest);
+  std::string many = "[1";
+  for (size_t i = 0; i < kMaxBatch; ++i) many += ",1";
+  EXPECT_EQ(ErrorOf(many + "]"), kInvalidRequest);
 }
 
 TEST_F(McpProtocolTest, WhatIsTooDeepIsNotRead) {

@@ -103,6 +103,23 @@ TEST_F(McpStdioTest, WhatEndsFirstIsAnsweredFirst) {
   EXPECT_EQ(Next()["id"], 2);
 }
 
+TEST_F(McpStdioTest, ABatchIsAnsweredByOneArray) {
+  Send(absl::StrCat(
+      "[", Request("1", "ping"), ",",
+      R"({"jsonrpc":"2.0","method":"notifications/x"},)",
+      Request("2", "tools/call", CallOf("echo", R"({"text":"a"})")), "]"));
+  const Json replies = Next();
+  ASSERT_TRUE(replies.is_array()) << replies;
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0]["id"], 1);
+  EXPECT_EQ(replies[1]["id"], 2);
+  EXPECT_EQ(replies[1]["result"]["content"][0]["text"], "a");
+  // One to which nothing is to be said gets no answer.
+  Send(R"([{"jsonrpc":"2.0","method":"notifications/x"}])");
+  Send(Request("3", "ping"));
+  EXPECT_EQ(Next()["id"], 3);
+}
+
 TEST_F(McpStdioTest, ACancelledCallEndsAndGetsNoReply) {
   Send(Request("1", "tools/call", CallOf("hang")));
   ASSERT_TRUE(Soon([&] { return tools_.hanging == 1; }));

@@ -58,6 +58,31 @@ TEST_F(McpEndpointTest, ACallIsWorkWhoseResultIsTheBody) {
   EXPECT_EQ(Json::parse(body)["result"]["content"][0]["text"], "a");
 }
 
+TEST_F(McpEndpointTest, ABatchIsAnsweredByOneArray) {
+  const std::string call =
+      Request("2", "tools/call", CallOf("echo", R"({"text":"a"})"));
+  HttpRequest request = Post("[" + Request("1", "ping") + "," + call + "," +
+                             Request("3", "x") + "]");
+  request.headers.emplace("mcp-protocol-version", "2025-03-26");
+  const HttpReply answer = endpoint_.Answer(request);
+  ASSERT_NE(answer.work, nullptr);
+  const Json replies =
+      Json::parse(answer.work->Do([](const std::string&) {}), nullptr, false);
+  ASSERT_EQ(replies.size(), 3u);
+  EXPECT_EQ(replies[0]["id"], 1);
+  EXPECT_EQ(replies[1]["error"]["code"], kMethodNotFound);
+  EXPECT_EQ(replies[2]["result"]["content"][0]["text"], "a");
+  const HttpReply at_once =
+      endpoint_.Answer(Post("[" + Request("1", "ping") + "]"));
+  EXPECT_EQ(at_once.work, nullptr);
+  EXPECT_THAT(at_once.response.body, StartsWith("[{"));
+  EXPECT_EQ(
+      endpoint_
+          .Answer(Post(R"([{"jsonrpc":"2.0","method":"notifications/x"}])"))
+          .response.status,
+      202);
+}
+
 TEST_F(McpEndpointTest, ProgressAndReplyAreEventsOfAStream) {
   const HttpReply answer = endpoint_.Answer(
       Post(Request("1", "tools/call", CallOf("talk", "{}", "3"))));
