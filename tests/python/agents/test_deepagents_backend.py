@@ -49,6 +49,13 @@ def test_all_methods_are_its_own(backend):
     assert backend.id == backend.sandbox.id
 
 
+def test_what_is_left_running_is_said(backend):
+    command = "nohup sleep 60 >/dev/null 2>&1 & echo on"
+    answer = in_both_ways(backend, "execute", command)
+    assert answer.output == "on\n[1 process was still running at its end, and killed]"
+    assert answer.exit_code == 0
+
+
 def test_no_thread_runs_for_asyncio(backend):
     async def main():
         await backend.als("/workspace")

@@ -258,8 +258,23 @@ def test_figures_as_blocks(client):
 
 def test_figures_beside_files(client):
     tool = run_code_tool(client=client, images=True, files={"f": "1"})
-    code = f"import base64; open('p.png', 'wb').write(base64.b64decode('{PNG}'))"
-    assert call(tool, lang="python", code=code).content[1] == IMAGE
+    code = f"""import base64, os
+os.mkdir('plots')
+for name in ('plots/a.png', '/tmp/b.png'):
+    open(name, 'wb').write(base64.b64decode('{PNG}'))
+int(open('f').read()) + 41"""
+    text, *images = call(tool, lang="python", code=code).content
+    assert "\n42\n" in text["text"]
+    assert images == [IMAGE, IMAGE]
+
+
+def test_who_makes_a_text_of_the_answer_gets_no_image(client):
+    # As AgentExecutor calls it: without the id of a call.
+    tool = run_code_tool(client=client, images=True)
+    answer = tool.run({"lang": "python", "code": SHOW})
+    assert isinstance(answer, str) and "image/png" in answer
+    assert PNG not in answer
+    assert asyncio.run(tool.arun({"lang": "python", "code": "1 + 1"})).endswith("\n2")
 
 
 def test_no_figures_without_asking(tool):
@@ -319,6 +334,18 @@ def test_another_process_finds_the_thread(client):
     assert "NameError" in call(large, config=config, lang="python", code="y").content
 
 
+@pytest.mark.parametrize(("given", "seconds"), [({}, 900), ({"idle_timeout": 60}, 60)])
+def test_a_threads_sandbox_gives_way(client, given, seconds):
+    tool = run_code_tool(client=client, stateful=True, labels={"idle": "yes"}, **given)
+    call(tool, config=thread(f"idle{seconds}"), lang="python", code="1")
+    (box,) = [
+        box
+        for box in client.sandboxes(idle="yes")
+        if box.raw.idle_timeout.seconds == seconds
+    ]
+    assert box.raw.evictable
+
+
 async def test_state_awaited(client):
     tool = run_code_tool(client=client, stateful=True)
     await acall(tool, lang="python", code="x = 1")
@@ -373,6 +400,7 @@ def test_libraries_of_a_sandbox(client):
         {"stateful": True, "sandbox": "x"},
         {"stateful": True, "files": {"a": "b"}},
         {"sandbox": "x", "profile": "large"},
+        {"idle_timeout": 60},
         {"approvals": "sometimes"},
     ],
 )

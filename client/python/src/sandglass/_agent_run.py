@@ -18,7 +18,9 @@ from sandglass._session import SandboxInfo, SandboxOptions
 if TYPE_CHECKING:
     from sandglass.v1 import policy_pb2
 
-_IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.gif")
+_IMAGES = ("**/*.png", "**/*.jpg", "**/*.jpeg", "**/*.gif")
+# Nobody may be there any more to delete what a model's tool has made.
+IDLE_TIMEOUT = 900.0
 _PYTHON = frozenset({"python", "py", "python3"})
 _MOST_THREADS = 10_000  # whose sandboxes are remembered, so as to tell of new ones
 _LABEL = "sandglass-tool"
@@ -173,11 +175,11 @@ class Runner:
         options["approval_id"] = approval_id
         if not self.keeps_state:
             options["libraries"] = [*dict.fromkeys([*self.libraries, *call.libraries])]
-            # As a notebook shows it: models rely on it in Python. Such runs take no
-            # files.
-            options["rich"] = call.lang.lower() in _PYTHON and "files" not in options
-            if self.images and not options["rich"]:
-                options["fetch"] = _IMAGES
+            # As a notebook shows it: models rely on it in Python.
+            options["rich"] = call.lang.lower() in _PYTHON
+            if self.images:
+                elsewhere = [f"/tmp/{name}" for name in _IMAGES]
+                options["fetch"] = [*_IMAGES, *(elsewhere if options["rich"] else [])]
             result: RunResult = yield _run.op(_request(call, "", options))
             return result, []
         if call.libraries:
@@ -188,7 +190,7 @@ class Runner:
         notes: list[str] = []
         tries = 0
         while True:
-            box: SandboxInfo = yield self._sandbox_op(call.thread)
+            box: SandboxInfo = yield from self._sandbox(call.thread)
             before = self._seen.get(call.thread)
             self._seen[call.thread] = box.id
             if len(self._seen) > _MOST_THREADS:
@@ -210,6 +212,17 @@ class Runner:
             if any(hint.id == "missing-library" for hint in result.raw.hints):
                 notes.append(self._libraries_words())
             return result, notes
+
+    def _sandbox(self, thread: str) -> Steps[SandboxInfo]:
+        try:
+            box: SandboxInfo = yield self._sandbox_op(thread)
+        except _errors.InvalidRequest:
+            if self.sandbox_options.get("idle_timeout") != IDLE_TIMEOUT:
+                raise
+            # The operator's longest time may be shorter, and is what is had then.
+            del self.sandbox_options["idle_timeout"]
+            box = yield self._sandbox_op(thread)
+        return box
 
     def _sandbox_op(self, thread: str) -> Op[SandboxInfo]:
         if self.sandbox is not None:

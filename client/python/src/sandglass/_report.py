@@ -10,6 +10,7 @@ from sandglass import _convert
 if TYPE_CHECKING:
     from sandglass._exec import CommandResult
     from sandglass._run import RichResult, RunResult
+    from sandglass.v1 import verdict_pb2
 
 _NUL = "\N{SYMBOL FOR NULL}"
 
@@ -59,7 +60,17 @@ def of_command(result: CommandResult) -> str:
         parts.append(result.output.removesuffix("\n"))
     if result.truncated:
         parts.append(f"[{result.dropped_bytes} bytes of output were left out]")
+    parts += [f"[{note}]" for note in left_running(result.raw.evidence)]
     return "\n".join(parts + result.hints)
+
+
+def left_running(evidence: verdict_pb2.Evidence) -> list[str]:
+    """A note about what a program or command had started and not waited for."""
+    left = evidence.leftover_processes
+    if not left:
+        return []
+    what = "1 process was" if left == 1 else f"{left} processes were"
+    return [f"{what} still running at its end, and killed"]
 
 
 def cut_middle(text: str, room: int) -> str:
@@ -152,6 +163,7 @@ def _notes(result: RunResult) -> list[str]:
         )
     if raw.session.state_lost:
         notes.append(raw.session.state_lost)
+    notes += left_running(raw.evidence)
     for refusal in raw.network.refusals:
         notes.append(f"network: {refusal.target} was refused: {refusal.reason}")
     for redaction in raw.redactions:

@@ -32,7 +32,15 @@ from deepagents.backends.protocol import (
     WriteResult,
 )
 
-from sandglass import _aio_exec, _deep_files, _errors, _exec, _session, _sync_exec
+from sandglass import (
+    _aio_exec,
+    _deep_files,
+    _errors,
+    _exec,
+    _report,
+    _session,
+    _sync_exec,
+)
 from sandglass._aio import AioConnection
 from sandglass._op import Steps
 from sandglass._run import Outcome
@@ -395,6 +403,11 @@ def _asks_for_too_long(error: _errors.InvalidRequest) -> bool:
     return any(field.endswith("wall_time") for field, _ in error.violations)
 
 
+def _with_line(output: str, line: str) -> str:
+    between = "" if not output or output.endswith("\n") else "\n"
+    return f"{output}{between}[{line}]"
+
+
 def _answer(result: _exec.CommandResult) -> ExecuteResponse:
     output, code = result.marked_output, result.exit_code
     if code is None or result.outcome not in (Outcome.OK, Outcome.NONZERO_EXIT):
@@ -404,6 +417,7 @@ def _answer(result: _exec.CommandResult) -> ExecuteResponse:
         elif code is None:
             own = result.outcome is Outcome.SIGNALED and number
             code = 128 + number if own else _KILLED
-        between = "" if not output or output.endswith("\n") else "\n"
-        output = f"{output}{between}[{result.verdict}]"
+        output = _with_line(output, result.verdict)
+    for note in _report.left_running(result.raw.evidence):
+        output = _with_line(output, note)
     return ExecuteResponse(output=output, exit_code=code, truncated=result.truncated)

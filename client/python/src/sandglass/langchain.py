@@ -28,7 +28,15 @@ from pydantic import (
 )
 
 from sandglass import _errors, _session
-from sandglass._agent_run import Answer, Ask, Call, Decision, Runner, ToolFailed
+from sandglass._agent_run import (
+    IDLE_TIMEOUT,
+    Answer,
+    Ask,
+    Call,
+    Decision,
+    Runner,
+    ToolFailed,
+)
 from sandglass._convert import Limits, Seconds
 from sandglass._op import Steps
 from sandglass._run import Content, RunOptions, RunResult
@@ -60,6 +68,7 @@ def run_code_tool(
     files: Mapping[str, Content] | None = None,
     labels: Mapping[str, str] | None = None,
     stateful: bool = False,
+    idle_timeout: Seconds | None = None,
     sandbox: Sandbox | AsyncSandbox | str | None = None,
     approvals: Literal["report", "interrupt"] = "report",
     images: bool = False,
@@ -69,8 +78,10 @@ def run_code_tool(
 
     Each call has a jail of its own, and leaves nothing. With `stateful` each
     conversation (LangGraph's `thread_id`; without one, this tool) has a sandbox
-    that keeps variables and files from call to call, and ends when it isn't used;
-    `sandbox` is one that is there already, or its id.
+    that keeps variables and files from call to call, and ends when it isn't used
+    for `idle_timeout` seconds (900 without, less where the operator allows less),
+    or gives way when there are as many as there may be and it was longest not
+    used; `sandbox` is one that is there already, or its id.
 
     `languages` are those that the model is offered; without, all that the daemon
     and the profile have. `libraries` are there in each call. What the model names
@@ -79,7 +90,8 @@ def run_code_tool(
     `Sandbox.files`.
 
     The model gets a report of at most `max_chars` characters, with `images` also
-    figures as content blocks, if it can see. The message's artifact is the whole
+    figures as content blocks, if it can see; not in an AgentExecutor, which would
+    make a text of them. The message's artifact is the whole
     result: see `result_of`. Its status is "error" when the program didn't end
     well. A call that can't be carried out, even for want of a daemon, is told to
     the model; with `handle_tool_error = False` on the tool it raises
@@ -95,6 +107,8 @@ def run_code_tool(
     keeps_state = stateful or sandbox is not None
     if keeps_state and files is not None:
         raise ValueError("files are not for sandboxes: write them with sandbox.files")
+    if idle_timeout is not None and not stateful:
+        raise ValueError("idle_timeout is for the sandboxes of stateful")
     if sandbox is not None and (profile or libraries or env or limits or labels):
         raise ValueError(
             "profile, libraries, env, limits and labels are the sandbox's own: give "
@@ -112,6 +126,10 @@ def run_code_tool(
     if keeps_state:
         given["libraries"] = list(libraries)
         sandbox_options.update(cast(SandboxOptions, given))
+        sandbox_options["evictable"] = True
+        sandbox_options["idle_timeout"] = (
+            IDLE_TIMEOUT if idle_timeout is None else idle_timeout
+        )
     else:
         given |= {"files": files} if files else {}
         run_options.update(cast(RunOptions, given))
@@ -272,10 +290,12 @@ class RunCodeTool(BaseTool):
         return content, _artifact(result)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        return _with_status(super().run(*args, **kwargs))
+        output = _with_status(super().run(*args, **kwargs))
+        return output if kwargs.get("tool_call_id") else _text_of(output)
 
     async def arun(self, *args: Any, **kwargs: Any) -> Any:
-        return _with_status(await super().arun(*args, **kwargs))
+        output = _with_status(await super().arun(*args, **kwargs))
+        return output if kwargs.get("tool_call_id") else _text_of(output)
 
 
 def _id_of(sandbox: Sandbox | AsyncSandbox | str) -> str:
@@ -287,6 +307,14 @@ def _with_status(output: Any) -> Any:
     if isinstance(artifact, dict) and artifact.get("outcome", "OK") != "OK":
         output.status = "error"
     return output
+
+
+def _text_of(output: Any) -> Any:
+    """Without a call's id there is no message that could carry images: who asks
+    makes a text of what comes, base64 and all."""
+    if not isinstance(output, list):
+        return output
+    return "\n".join(block["text"] for block in output if block["type"] == "text")
 
 
 def _artifact(result: RunResult) -> dict[str, Any]:
