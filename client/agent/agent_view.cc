@@ -47,7 +47,7 @@ std::string CallSummary(const LlmToolCall& call) {
     absl::StrAppend(&text, " ", VisibleText(TextOf(json, "language")), ", ",
                     lines, lines == 1 ? " line" : " lines");
   }
-  for (const char* key : {"command", "path", "name"}) {
+  for (const char* key : {"command", "command_id", "path", "name"}) {
     const std::string value = TextOf(json, key);
     if (!value.empty()) {
       absl::StrAppend(&text, " ", VisibleText(Shortened(value)));
@@ -130,8 +130,11 @@ void AgentView::ToolEnds(const LlmToolCall& call, const ToolAnswer& answer) {
   const absl::MutexLock lock(&mutex_);
   EndLines();
   TerminalFilter filter;
+  // With verbose, what came as progress is shown already.
+  const std::string& whole =
+      answer.untold.empty() ? answer.text : answer.untold;
   Err(absl::StrCat("< ", verbose_ ? absl::StrCat(CallSummary(call), "\n") : "",
-                   filter.Feed(verbose_ ? answer.text : FirstLine(answer.text)),
+                   filter.Feed(verbose_ ? whole : FirstLine(answer.text)),
                    filter.Finish()));
   EndLines();
 }

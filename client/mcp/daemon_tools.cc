@@ -30,11 +30,14 @@ McpTool RunCode(DaemonLink& link, const std::string& profile) {
   tool.name = "run_code";
   tool.title = "Run code";
   tool.description =
-      "Runs a program and returns its exit, output and the images that it "
-      "shows. Without sandbox_id it runs in a fresh sandbox that is gone "
+      "Runs a program and returns its exit, output and images: those that it "
+      "shows in python, and those that it saves in /workspace, in python also "
+      "in /tmp. Without sandbox_id it runs in a fresh sandbox that is gone "
       "afterwards; nothing else needs to be called first. With sandbox_id it "
       "runs there: files stay, and of python, javascript and the like "
-      "variables too, and the value of a last expression is shown.";
+      "variables too; of images it returns those that it shows, and read_file "
+      "returns others. The value of a last expression is returned in python, "
+      "and with sandbox_id in javascript and the like too.";
   tool.input_schema = ObjectSchema(
       {{"language", StringSchema(kLanguageHelp)},
        {"code", StringSchema("The program's text")},

@@ -110,8 +110,23 @@ void AnswerText::Add(absl::string_view label, absl::string_view text) {
 
 void AnswerText::Add(absl::string_view label, OutputCapture output) {
   if (output.total() > 0) {
-    parts_.push_back({std::string(label), std::move(output)});
+    parts_.push_back({std::string(label), std::move(output), false});
   }
+}
+
+void AnswerText::AddTold(absl::string_view label, OutputCapture output) {
+  if (output.total() == 0) return;
+  Add(label, std::move(output));
+  parts_.back().told = true;
+}
+
+std::string AnswerText::RenderUntold(size_t room) const {
+  AnswerText rest(verdict_);
+  rest.notes_ = notes_;
+  for (const Part& part : parts_) {
+    if (!part.told) rest.parts_.push_back(part);
+  }
+  return rest.parts_.size() == parts_.size() ? "" : rest.Render(room, "");
 }
 
 bool AnswerText::Fits(size_t room) const {

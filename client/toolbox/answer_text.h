@@ -40,6 +40,8 @@ class AnswerText {
   // empty. Adds nothing when there is no text.
   void Add(absl::string_view label, absl::string_view text);
   void Add(absl::string_view label, OutputCapture output);
+  // The same for output that ToolProgress has told as it came.
+  void AddTold(absl::string_view label, OutputCapture output);
   // Adds a line at the end that is never cut.
   void AddNote(std::string line) { notes_.push_back(std::move(line)); }
 
@@ -52,11 +54,14 @@ class AnswerText {
   // The text as valid UTF-8 of at most `room` bytes. `where` is what a cut says
   // about the rest.
   std::string Render(size_t room, absl::string_view where) const;
+  // The same without what was told; empty if nothing was.
+  std::string RenderUntold(size_t room) const;
 
  private:
   struct Part {
     std::string label;
     OutputCapture output;
+    bool told = false;
   };
   std::string Notes(size_t room) const;
 

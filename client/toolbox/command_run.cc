@@ -63,9 +63,10 @@ ToolAnswer CarryOutCommand(const Daemon& daemon, const ToolBounds& bounds,
   ToolAnswer answer;
   answer.is_error = run.outcome() != v1::OUTCOME_OK;
   AnswerText text(VerdictWords(run));
-  text.Add("", std::move(output));
+  text.AddTold("", std::move(output));
   if (text.empty()) text.AddNote("(no output)");
   AddNotes(run, text);
+  answer.untold = text.RenderUntold(bounds.text_bytes);
   answer.text = BoundedText(text, daemon, bounds, sandbox_id, exec_id, cancel);
   return answer;
 }

@@ -16,6 +16,9 @@ struct ToolImage {
 // the verdict, then output; it is valid UTF-8 and within the requested bounds.
 struct ToolAnswer {
   std::string text;
+  // The text without the output that ToolProgress has told, for who has seen
+  // that; empty: nothing of the text was told.
+  std::string untold;
   std::vector<ToolImage> images;
   // Either the call itself or the program failed; the text says which.
   bool is_error = false;

@@ -1,6 +1,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/base/units.h"
 #include "client/base/utf8_check.h"
@@ -49,9 +50,17 @@ v1::RunCodeRequest RunRequestOf(const CodeCall& call) {
   for (const std::string& library : call.libraries) {
     request.add_libraries(library);
   }
+  // In Python what it displays and the last value, as a notebook has them. Of
+  // other languages whole programs run, which have no such results.
+  const std::string language = absl::AsciiStrToLower(call.language);
+  request.set_rich_results(language == "python" || language == "python3" ||
+                           language == "py");
   // The jail is gone afterwards, so figures have to be fetched now.
-  for (const char* pattern : {"*.png", "*.jpg", "*.jpeg", "*.gif"}) {
-    request.add_fetch(pattern);
+  for (const char* ending : {"png", "jpg", "jpeg", "gif"}) {
+    request.add_fetch(absl::StrCat("**/*.", ending));
+    if (request.rich_results()) {
+      request.add_fetch(absl::StrCat("/tmp/**/*.", ending));
+    }
   }
   return request;
 }
@@ -108,8 +117,8 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
     text.Add("compiler", absl::StrCat(run.compile().stdout().data(),
                                       run.compile().stderr().data()));
   }
-  text.Add("", std::move(end.out));
-  text.Add("stderr", std::move(end.err));
+  text.AddTold("", std::move(end.out));
+  text.AddTold("stderr", std::move(end.err));
   AddResults(run, bounds, text, answer.images);
   AddFiles(run, bounds, text, answer.images);
   const bool ran = run.outcome() != v1::OUTCOME_NEEDS_APPROVAL &&
@@ -119,6 +128,7 @@ ToolAnswer AnswerOf(RunEnd end, const CodeCall& call, const Daemon& daemon,
   if (!call.sandbox_id.empty() && LacksLibrary(run)) {
     text.AddNote(bounds.missing_library);
   }
+  answer.untold = text.RenderUntold(bounds.text_bytes);
   answer.text =
       BoundedText(text, daemon, bounds, call.sandbox_id, run.run_id(), cancel);
   return answer;

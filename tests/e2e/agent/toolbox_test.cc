@@ -107,6 +107,24 @@ TEST_F(ToolboxTest, ARunOfItsOwnTellsVerdictOutputAndPictures) {
   EXPECT_THAT(heard, AllOf(HasSubstr("hello\n"), HasSubstr("careful\n")));
 }
 
+TEST_F(ToolboxTest, ARunOfItsOwnShowsWhatPythonShows) {
+  const ToolAnswer answer = RunCode(
+      "python", absl::StrCat(kPixel,
+                             "import os, sys\nos.makedirs('plots')\n"
+                             "open('plots/a.png', 'wb').write(pixel)\n"
+                             "open('/tmp/b.png', 'wb').write(pixel)\n"
+                             "class P:\n  def _repr_png_(self): return pixel\n"
+                             "import threading, time\n"
+                             "P()"));
+  EXPECT_FALSE(answer.is_error) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("plots/a.png: image/png"));
+  EXPECT_THAT(answer.text, HasSubstr("/tmp/b.png: image/png"));
+  // Those, the one that the test's beginning leaves, and the shown one.
+  EXPECT_THAT(answer.images, SizeIs(4)) << answer.text;
+  EXPECT_THAT(RunCode("python", "20 + 22").text,
+              HasSubstr("--- value ---\n42\n"));
+}
+
 TEST_F(ToolboxTest, WhatStopsAProgramIsTheFirstLine) {
   CodeCall endless = Code("python", "while True: pass");
   endless.timeout = absl::Milliseconds(500);
