@@ -18,6 +18,7 @@
 #include "client/agent/line_editor.h"
 #include "client/agent/replay_client.h"
 #include "client/agent/sandboxes.h"
+#include "client/agent/start_check.h"
 #include "client/agent/terminal_approval.h"
 #include "client/base/exit_codes.h"
 #include "client/base/terminal_filter.h"
@@ -38,8 +39,6 @@ ToolBounds Bounds() {
   bounds.missing_library =
       "No library can be installed here. Do without it, or tell the user to "
       "start the agent with --library.";
-  bounds.long_command =
-      "Start what takes longer in the background and look at its output later.";
   return bounds;
 }
 
@@ -137,8 +136,11 @@ class Conversation {
         view_(options.verbose),
         toolbox_(daemon, Bounds()),
         sandboxes_(daemon, toolbox_,
-                   {options.profile, options.libraries, options.thread,
-                    std::move(opened.uploads)}),
+                   {.profile = options.profile,
+                    .libraries = options.libraries,
+                    .thread = options.thread,
+                    .files = std::move(opened.uploads),
+                    .directory = opened.out ? kOutInSandbox : ""}),
         tools_(toolbox_, sandboxes_, opened.skills ? &*opened.skills : nullptr,
                {.provider = opened.settings.llm.provider,
                 .native = options.native_tools,
@@ -319,6 +321,10 @@ int AgentCommand(const std::string& address, const AgentOptions& options) {
   if (!llm.ok()) return Fail(llm.status());
   absl::StatusOr<Daemon> daemon = OpenDaemon(address);
   if (!daemon.ok()) return Fail(daemon.status());
+  if (absl::Status wishes = CheckWishes(*daemon, options, **interrupts);
+      !wishes.ok()) {
+    return Fail(wishes);
+  }
   const std::vector<LlmMessage> said = UserMessages(opened.replayed);
   Conversation conversation(options, opened, *daemon, **llm, **interrupts);
   if (!options.prompt.empty()) {

@@ -10,6 +10,8 @@
 namespace sandglass::client {
 namespace {
 
+constexpr uint64_t kReadWait = 5;  // seconds for more output
+
 ToolAnswer Mistake(std::string text) {
   ToolAnswer answer;
   answer.text = std::move(text);
@@ -131,6 +133,10 @@ ToolAnswer AgentTools::InSandbox(const LlmToolCall& call,
     return unless_wrong(
         [&] { return toolbox_.RunCommand(command, cancel, progress); });
   }
+  if (call.name == "start_command" || call.name == "read_output" ||
+      call.name == "stop_command") {
+    return LongCommand(call.name, arguments, session_id, cancel);
+  }
   if (call.name == "read_file") {
     const std::string path = arguments.Text("path");
     const uint64_t first = arguments.OptionalNumber("first_line", 1);
@@ -190,6 +196,28 @@ ToolAnswer AgentTools::RunCode(CodeCall call, CallCancel& cancel,
   }
   call.approval_id = answer.approval_id;
   return toolbox_.RunCode(call, cancel, progress);
+}
+
+ToolAnswer AgentTools::LongCommand(const std::string& tool,
+                                   CallArguments& arguments,
+                                   const std::string& session_id,
+                                   CallCancel& cancel) {
+  if (tool == "start_command") {
+    CommandCall command;
+    command.sandbox_id = session_id;
+    command.command = arguments.Text("command");
+    if (!arguments.problem().empty()) return {};
+    return toolbox_.StartCommand(command, cancel);
+  }
+  const std::string id = arguments.Text("command_id");
+  if (tool == "stop_command") {
+    if (!arguments.problem().empty()) return {};
+    return toolbox_.StopCommand(session_id, id, cancel);
+  }
+  const uint64_t from = arguments.OptionalNumber("from", 0);
+  const uint64_t wait = arguments.OptionalNumber("wait_seconds", kReadWait);
+  if (!arguments.problem().empty()) return {};
+  return toolbox_.ReadOutput(session_id, id, from, Seconds(wait), cancel);
 }
 
 ToolAnswer AgentTools::LoadSkill(CallArguments& arguments,

@@ -53,6 +53,9 @@ class AgentTools {
                        const ToolProgress& progress);
   ToolAnswer RunCode(CodeCall call, CallCancel& cancel,
                      const ToolProgress& progress) ABSL_LOCKS_EXCLUDED(asking_);
+  // Commands that go on between calls.
+  ToolAnswer LongCommand(const std::string& tool, CallArguments& arguments,
+                         const std::string& session_id, CallCancel& cancel);
   ToolAnswer NativeBash(CallArguments& arguments, const std::string& session_id,
                         CallCancel& cancel, const ToolProgress& progress);
   ToolAnswer NativeEditor(CallArguments& arguments,

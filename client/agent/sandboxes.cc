@@ -42,10 +42,24 @@ absl::StatusOr<std::string> Sandboxes::Get(const std::string& name,
     const absl::MutexLock lock(&mutex_);
     sessions_[name] = *made;
   }
-  if (absl::Status put = Upload(*made, plan_.files, cancel); !put.ok()) {
-    return put;
-  }
+  absl::Status filled = Upload(*made, plan_.files, cancel);
+  if (filled.ok()) filled = MakeDirectory(*made, cancel);
+  if (!filled.ok()) return filled;
   return made;
+}
+
+absl::Status Sandboxes::MakeDirectory(const std::string& session_id,
+                                      CallCancel& cancel) const {
+  if (plan_.directory.empty()) return absl::OkStatus();
+  v1::MakeDirectoryRequest request;
+  request.set_session_id(session_id);
+  request.set_path(plan_.directory);
+  request.set_make_parents(true);
+  v1::MakeDirectoryResponse response;
+  const grpc::Status status =
+      MakeCancellableCall(*daemon_.files, &v1::FileService::Stub::MakeDirectory,
+                          request, response, cancel, absl::Minutes(1));
+  return status.ok() ? absl::OkStatus() : Failed(status, daemon_.address);
 }
 
 void Sandboxes::Lost(const std::string& name, const std::string& session_id) {

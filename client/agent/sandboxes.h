@@ -21,6 +21,7 @@ struct SandboxPlan {
   std::vector<std::string> libraries;  // Python's
   std::string thread;  // its sandboxes outlive the conversation; empty: none
   std::vector<LocalFile> files;
+  std::string directory;  // is made in each; empty: none
 };
 
 // The sandboxes of one conversation, by the names that the model gives them.
@@ -32,7 +33,7 @@ class Sandboxes {
       : daemon_(daemon), toolbox_(toolbox), plan_(std::move(plan)) {}
 
   // The session of a sandbox. If there is none, it is made now, with the plan's
-  // files in it.
+  // files and directory in it.
   absl::StatusOr<std::string> Get(const std::string& name, CallCancel& cancel)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Says that it has ended: the next Get makes another.
@@ -48,6 +49,9 @@ class Sandboxes {
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  absl::Status MakeDirectory(const std::string& session_id,
+                             CallCancel& cancel) const;
+
   const Daemon& daemon_;
   const Toolbox& toolbox_;
   const SandboxPlan plan_;

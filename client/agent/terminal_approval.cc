@@ -95,6 +95,9 @@ bool AskOnTerminal(const Daemon& daemon, const std::string& approval_id,
       return Answer(daemon, approval_id, consent == Consent::kAlways);
     }
     if (consent == Consent::kReject) break;
+    WriteAll(terminal.get(),
+             consent ? "A program of the model's can't be edited here. "
+                     : NoConsentWords(line));
   }
   Deny(daemon, approval_id);
   return false;

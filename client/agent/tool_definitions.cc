@@ -42,12 +42,37 @@ LlmTool Execute() {
       "execute",
       "Runs a shell command in the sandbox, in /workspace, and returns "
       "its verdict and output. It begins anew each time: no variables "
-      "and no directory stay, files do.",
+      "and no directory stay, files do. What it leaves running ends with it; "
+      "start_command is for servers and for what takes long.",
       {{"command", Described("string", "For /bin/sh -c")},
        {"timeout_seconds",
         Described("integer",
                   "Ends it after so long; at most what the operator allows")}},
       {"command"});
+}
+
+void AddCommandTools(std::vector<LlmTool>& tools) {
+  tools.push_back(
+      Tool("start_command",
+           "Starts a shell command in the sandbox, in /workspace, and returns "
+           "at once with its command_id, for read_output and stop_command. It "
+           "runs on between calls, for example a server.",
+           {{"command", Described("string", "For /bin/sh -c")}}, {"command"}));
+  tools.push_back(Tool(
+      "read_output",
+      "Shows what a command of start_command has printed, and whether it has "
+      "ended. Waits some seconds for more, or for its end.",
+      {{"command_id", Described("string", "As start_command gave it")},
+       {"from", Described("integer",
+                          "Where the answer before said that it goes on; 0 if "
+                          "absent")},
+       {"wait_seconds", Described("integer", "5 if absent")}},
+      {"command_id"}));
+  tools.push_back(
+      Tool("stop_command",
+           "Ends a command of start_command, with all that it has started.",
+           {{"command_id", Described("string", "As start_command gave it")}},
+           {"command_id"}));
 }
 
 void AddFileTools(std::vector<LlmTool>& tools) {
@@ -118,6 +143,7 @@ std::vector<LlmTool> ToolDefinitions(const ToolChoice& choice) {
                           : Execute());
     AddFileTools(tools);
   }
+  AddCommandTools(tools);
   tools.push_back(ListFiles());
   if (choice.skills) {
     tools.push_back(

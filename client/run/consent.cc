@@ -143,6 +143,7 @@ std::optional<Consent> Answer(int terminal, bool in_session,
     }
     const std::optional<Consent> consent = ConsentOf(*line, in_session);
     if (consent) return consent;
+    WriteAll(terminal, NoConsentWords(*line));
   }
 }
 
@@ -202,6 +203,13 @@ std::optional<Consent> ConsentOf(absl::string_view line, bool in_session) {
     }
   }
   return std::nullopt;
+}
+
+std::string NoConsentWords(absl::string_view line) {
+  const absl::string_view word = absl::StripAsciiWhitespace(line);
+  return word.empty() ? "Nothing was typed. "
+                      : absl::StrCat("'", VisibleText(word),
+                                     "' is none of the answers. ");
 }
 
 std::vector<std::string> FindingLines(const v1::RunCodeResponse& response) {

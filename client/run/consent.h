@@ -20,6 +20,9 @@ enum class Consent { kApprove, kEdit, kReject, kAlways };
 // case; nullopt for anything else. kAlways only if `in_session`.
 std::optional<Consent> ConsentOf(absl::string_view line, bool in_session);
 
+// Why the question is asked again after a line that stands for no answer.
+std::string NoConsentWords(absl::string_view line);
+
 // A program's text with line numbers, what the rules found in it, which files
 // come with it, and its limits. Harmless for a terminal.
 std::string ProgramText(const v1::Approval& approval);

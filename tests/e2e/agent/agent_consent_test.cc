@@ -69,6 +69,9 @@ TEST_F(AgentConsent, WhatIsApprovedRunsAndTheModelSeesIt) {
   Subprocess agent(Asking());
   ASSERT_TRUE(agent.ReadUntil(kQuestion));
   agent.Type("what\n");
+  ASSERT_TRUE(agent.ReadUntil("'what' is none of the answers. approve"));
+  agent.Type("edit\n");
+  ASSERT_TRUE(agent.ReadUntil("can't be edited here. approve"));
   agent.Type("approve\n");
   const SubprocessResult result = agent.Wait();
   EXPECT_EQ(result.exit_code, 0);

@@ -181,6 +181,20 @@ Json AgentTest::Asked(size_t request) const {
   return Json::parse(all[request].body, nullptr, false);
 }
 
+void AgentTest::EndSessions() {
+  v1::ListSessionsResponse sessions;
+  grpc::ClientContext context;
+  ASSERT_THAT(client().sessions().ListSessions(&context, {}, &sessions),
+              IsOk());
+  for (const v1::Session& session : sessions.sessions()) {
+    grpc::ClientContext of_end;
+    v1::DeleteSessionRequest end;
+    end.set_session_id(session.session_id());
+    v1::DeleteSessionResponse ended;
+    client().sessions().DeleteSession(&of_end, end, &ended);
+  }
+}
+
 std::string AgentTest::LastOf(size_t request) const {
   const Json asked = Asked(request);
   if (!asked.contains("messages") || asked["messages"].empty()) return "";

@@ -46,6 +46,8 @@ class AgentTest : public DaemonTest {
   }
   // The body of a request that the model got.
   nlohmann::json Asked(size_t request) const;
+  // Ends the sessions that threads leave behind.
+  void EndSessions();
   // The text of the last message of a request, as Chat Completions has it.
   std::string LastOf(size_t request) const;
 

@@ -97,6 +97,43 @@ TEST_P(EachProvider, AnswersSeveralCallsInTheirOrder) {
   EXPECT_NE(third, std::string::npos) << asked;
 }
 
+// The agent is killed while its tool runs; the next one gets the same thread.
+TEST_P(EachProvider, AThreadGoesOnAfterADeathDuringATool) {
+  Script(
+      {Turn("I run it.", {RunPython("import time\nprint('sleeps', flush=True)\n"
+                                    "time.sleep(60)"),
+                          RunPython("print('never')")}),
+       Turn("There I am again.")},
+      GetParam());
+  const std::string thread = absl::StrCat("killed", ::getpid());
+  {
+    client::SubprocessOptions options =
+        Options({"-v", "--thread", thread, "go"});
+    options.terminal = true;
+    client::Subprocess agent(options);
+    ASSERT_TRUE(agent.ReadUntil("\nsleeps"));
+    // Meanwhile nobody else can have it.
+    const SubprocessResult other = Agent({"--thread", thread, "hello"});
+    EXPECT_NE(other.exit_code, 0);
+    EXPECT_THAT(other.err,
+                HasSubstr(absl::StrCat(
+                    "another sandglass agent has the thread '", thread, "'")));
+    agent.Signal(SIGKILL);
+    agent.Wait();
+  }
+  const SubprocessResult result = Agent({"--thread", thread, "are you there?"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "There I am again.\n");
+  // Both calls have a result, before anything else is said.
+  const std::string asked = Asked(1).dump();
+  const size_t first = asked.find("This call was cut off");
+  ASSERT_NE(first, std::string::npos) << asked;
+  const size_t second = asked.find("This call was cut off", first + 1);
+  ASSERT_NE(second, std::string::npos) << asked;
+  EXPECT_LT(second, asked.find("are you there?"));
+  EndSessions();
+}
+
 INSTANTIATE_TEST_SUITE_P(Agent, EachProvider,
                          ::testing::Values("openai", "anthropic",
                                            "openai-responses"),
@@ -144,6 +181,79 @@ TEST_F(AgentTest, UploadsAndBringsFilesAndImagesBack) {
   EXPECT_THAT(Asked(1).dump(), HasSubstr("data:image/png;base64,"));
 }
 
+TEST_F(AgentTest, WhatTheModelIsToldToFillIsThere) {
+  Script(
+      {ChatTurn("", {{"write_file", {{"path", "/tmp/x"}, {"content", "x"}}}}),
+       ChatTurn("", {{"execute", {{"command", "date > out/now.txt"}}}}),
+       ChatTurn("done")});
+  const SubprocessResult result = Agent({"--out", "results", "go"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(LastOf(2), HasSubstr("exit 0"));
+  EXPECT_TRUE(fs::exists(place_ + "/results/now.txt")) << result.err;
+}
+
+TEST_F(AgentTest, ACommandGoesOnBetweenCalls) {
+  int turn = 0;
+  Serve([&](const client::ScriptedRequest& request) {
+    const std::string& asked = request.body;
+    const size_t at = asked.find("command exec-");
+    const std::string id =
+        at == std::string::npos
+            ? ""
+            : asked.substr(at + 8, sizeof("exec-12345678") - 1);
+    switch (++turn) {
+      case 1:
+        return ChatTurn("",
+                        {{"execute", {{"command", "mkfifo f; sleep 9 &"}}}});
+      case 2:
+        return ChatTurn(
+            "", {{"start_command",
+                  {{"command", "read line < f; echo got $line; sleep 600"}}}});
+      case 3:
+        return ChatTurn(
+            "", {{"execute", {{"command", "echo a line > f"}}},
+                 {"read_output", {{"command_id", id}, {"wait_seconds", 60}}},
+                 {"stop_command", {{"command_id", id}}}});
+      default:
+        return ChatTurn("done");
+    }
+  });
+  EXPECT_EQ(Agent({"go"}).exit_code, 0);
+  EXPECT_THAT(LastOf(1), HasSubstr("1 process was left running"));
+  EXPECT_THAT(LastOf(2), HasSubstr("has been started"));
+  EXPECT_THAT(LastOf(3), HasSubstr("has ended: "));
+  EXPECT_THAT(Asked(3).dump(), HasSubstr("got a line"));
+}
+
+TEST_F(AgentTest, VerboselyEachOutputIsShownOnce) {
+  Script(
+      {ChatTurn("", {RunPython("print('printed')\n6 * 7")}),
+       ChatTurn("", {{"execute", {{"command", "echo by_echo | tr a-z A-Z"}}}}),
+       ChatTurn("done")});
+  const SubprocessResult result = Agent({"-v", "go"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* line : {"\nprinted\n", "\nBY_ECHO\n", "\n42\n"}) {
+    const size_t at = result.err.find(line);
+    ASSERT_NE(at, std::string::npos) << line << " in " << result.err;
+    EXPECT_EQ(result.err.find(line, at + 1), std::string::npos) << result.err;
+  }
+  // The model gets it all.
+  EXPECT_THAT(LastOf(1), HasSubstr("printed"));
+}
+
+TEST_F(AgentTest, WhatCannotBeHadIsSaidBeforeTheConversation) {
+  Script({ChatTurn("no tool is called")});
+  const std::vector<std::string> wishes[] = {{"--profile", "nosuch", "go"},
+                                             {"--library", "nosuch lib", "go"}};
+  for (const std::vector<std::string>& wish : wishes) {
+    const SubprocessResult result = Agent(wish);
+    EXPECT_NE(result.exit_code, 0) << wish[1];
+    EXPECT_THAT(result.err, HasSubstr("nosuch"));
+  }
+  EXPECT_THAT(server_->requests(), SizeIs(0));
+  EXPECT_EQ(Agent({"--profile", "default", "go"}).exit_code, 0);
+}
+
 TEST_F(AgentTest, AThreadGoesOnWithItsWordsAndState) {
   Script({ChatTurn("", {RunPython("x = 41")}), ChatTurn("set"),
           ChatTurn("", {RunPython("print(x + 1)")}), ChatTurn("shown")});
@@ -153,19 +263,7 @@ TEST_F(AgentTest, AThreadGoesOnWithItsWordsAndState) {
   EXPECT_THAT(LastOf(3), HasSubstr("42"));
   EXPECT_THAT(Asked(2)["messages"].dump(),
               AllOf(HasSubstr("set x"), HasSubstr("show x")));
-  // Its session stays; it isn't ours to leave behind.
-  v1::ListSessionsRequest list;
-  v1::ListSessionsResponse sessions;
-  grpc::ClientContext context;
-  ASSERT_THAT(client().sessions().ListSessions(&context, list, &sessions),
-              IsOk());
-  for (const v1::Session& session : sessions.sessions()) {
-    grpc::ClientContext of_end;
-    v1::DeleteSessionRequest end;
-    end.set_session_id(session.session_id());
-    v1::DeleteSessionResponse ended;
-    client().sessions().DeleteSession(&of_end, end, &ended);
-  }
+  EndSessions();
 }
 
 TEST_F(AgentTest, ATranscriptCanBeReplayed) {

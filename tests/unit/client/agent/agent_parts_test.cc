@@ -404,7 +404,8 @@ TEST(ToolDefinitionsTest, AreObjectsWithNamesAndWords) {
   std::vector<std::string> names;
   for (const LlmTool& tool : ToolDefinitions({})) names.push_back(tool.name);
   EXPECT_THAT(names, ElementsAre("run_code", "execute", "read_file",
-                                 "write_file", "edit_file", "list_files"));
+                                 "write_file", "edit_file", "start_command",
+                                 "read_output", "stop_command", "list_files"));
 }
 
 TEST(CallSummaryTest, ASummaryIsOneHarmlessLine) {
