@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "policy/verdict/verdict.h"
@@ -18,6 +19,7 @@
 #include "server/job/output_pump.h"
 #include "server/job/run_times.h"
 #include "server/session/jail_kernels.h"
+#include "server/session/jail_times.h"
 
 namespace sandglass::server {
 namespace {
@@ -33,13 +35,14 @@ class CellRun {
         job_(job),
         cancel_(cancel),
         listener_(listener),
+        last_(std::holds_alternative<OwnKernel>(job.target)),
         output_(kernel.fds.stdout_fd, kernel.fds.stderr_fd, job, listener),
         limit_watch_(job.limits) {}
 
   // Does one cell, step by step.
   absl::StatusOr<JobResult> Execute() {
     Begin();
-    while (!done_ && !fate_.wait_status.has_value() && !fate_.jail_gone) {
+    while (!IsOver()) {
       if (absl::Status status = PollOnce(); !status.ok()) {
         kernels_.Kill(kernel_);
         if (!limit_watch_.kill().has_value()) return status;
@@ -51,13 +54,20 @@ class CellRun {
       if (absl::Status status = CheckLimits(); !status.ok()) return status;
     }
     end_ = Now();
-    if (!done_) (void)ReadEvents();  // the last events it sent
     drain_began_ = Now();
+    if (last_) {
+      if (absl::Status status = KillLeftovers(); !status.ok()) return status;
+    }
+    if (!done_) (void)ReadEvents();  // the last events it sent
     output_.Drain();
     return Finish();
   }
 
  private:
+  bool IsOver() const {
+    return done_ || fate_.wait_status.has_value() || fate_.jail_gone;
+  }
+
   void Begin() {
     fate_ = kernels_.AskFate(kernel_);
     if (fate_.jail != nullptr) {
@@ -66,10 +76,11 @@ class CellRun {
       result_.facts.filesystems_before = fate_.jail->FilesystemFills();
     }
     cell_id_ = ++kernel_.cells;
-    command_ = kernel_.is_program
-                   ? job_.stdin_data
-                   : RunCommand(kernel_.commands, cell_id_, job_.code,
-                                job_.stdin_data, job_.rich);
+    command_ =
+        kernel_.is_program
+            ? job_.stdin_data
+            : RunCommand(kernel_.commands, cell_id_, job_.code, job_.stdin_data,
+                         {.rich = job_.rich, .last = last_});
     if (!job_.cell_args.empty()) {
       command_ = WithArguments(std::move(command_), job_.cell_args);
     }
@@ -171,7 +182,8 @@ class CellRun {
     } else if (const auto* dropped = std::get_if<KernelDropped>(&event)) {
       if (dropped->cell == cell_id_) Drop(dropped->count, dropped->bytes);
     } else if (const auto* done = std::get_if<KernelDone>(&event)) {
-      if (done->cell != cell_id_ || done_) return;
+      // The last cell ends with its kernel.
+      if (done->cell != cell_id_ || done_ || last_) return;
       done_ = true;
       exit_code_ = done->exit_code;
       ++kernel_.runs;  // counted here: a cell could forge the kernel's number
@@ -236,6 +248,31 @@ class CellRun {
     return absl::OkStatus();
   }
 
+  // Kills what the last cell's kernel has left, as where a program ends.
+  // Returns when it is dead, so that what it wrote is in the pipes.
+  absl::Status KillLeftovers() {
+    if (fate_.jail == nullptr || fate_.jail->RunIsEmpty()) {
+      return absl::OkStatus();
+    }
+    result_.facts.leftover_processes = fate_.jail->ProcessCount();
+    Death death(Now(), kKernelDeath);
+    kernels_.KillAll();
+    while (!fate_.jail_gone && !fate_.jail->RunIsEmpty()) {
+      const Death::Step step = death.Check(Now());
+      if (step == Death::Step::kGiveUp) {
+        return absl::InternalError(
+            "the processes of a run did not die after being killed");
+      }
+      if (step != Death::Step::kWait) kernels_.KillAll();
+      if (step == Death::Step::kEndJail) kernels_.EndJail("its run has ended");
+      output_.ReadWaiting();
+      struct pollfd empty = {fate_.jail->run_events_fd(), POLLPRI, 0};
+      PollUntil(&empty, 1, After(Now(), kLookInterval));
+      fate_ = kernels_.AskFate(kernel_);
+    }
+    return absl::OkStatus();
+  }
+
   void CollectFacts() {
     policy::RunFacts& facts = result_.facts;
     facts.wait_status = done_ ? exit_code_ << 8 : fate_.wait_status;
@@ -257,13 +294,21 @@ class CellRun {
     limit_watch_.Sample(JailMeter(*fate_.jail));
     const LimitWatch::Peaks& peaks = limit_watch_.peaks();
     // If the jail's own peak rose during this cell, that is the cell's peak.
+    // The last cell has the jail to itself, and nothing of it is left to be
+    // measured.
     facts.peak_memory_bytes = peaks.anonymous_bytes + peaks.shared_bytes;
-    if (after.peak_memory_bytes > before_.peak_memory_bytes) {
+    if (last_ || after.peak_memory_bytes > before_.peak_memory_bytes) {
       facts.peak_memory_bytes =
           std::max(facts.peak_memory_bytes, after.peak_memory_bytes);
     }
     facts.peak_processes = std::max(peaks.processes, 1u);
     result_.peak_anonymous_bytes = peaks.anonymous_bytes;
+    if (last_) {
+      result_.peak_anonymous_bytes =
+          std::max(peaks.anonymous_bytes,
+                   facts.peak_memory_bytes -
+                       std::min(facts.peak_memory_bytes, peaks.shared_bytes));
+    }
     result_.peak_shared_bytes = peaks.shared_bytes;
   }
 
@@ -297,6 +342,7 @@ class CellRun {
   const Job& job_;
   CancelToken& cancel_;
   RunListener* const listener_;
+  const bool last_;  // see CellMode
   JailKernels::Fate fate_;
   sandbox::JailCounters before_;
   // For a jail that has one.

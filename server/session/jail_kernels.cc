@@ -317,6 +317,17 @@ void JailKernels::Kill(const Kernel& kernel) {
   KillLocked(kernel);
 }
 
+void JailKernels::KillAll() {
+  absl::MutexLock lock(&jail_.mutex());
+  if (!jail_.Lives()) return;
+  KillAllLocked();
+}
+
+void JailKernels::KillAllLocked() {
+  (void)jail_.get()->jail().KillRun();
+  (void)jail_.get()->jail().KillRunByPid();
+}
+
 void JailKernels::KillLocked(const Kernel& kernel) {
   if (!jail_.Lives()) return;
   // Not every caller waits for the death, so both ways are used: the control
@@ -330,8 +341,7 @@ void JailKernels::KillLocked(const Kernel& kernel) {
   } else if (jail_.process(kernel.process).stage != Process::Stage::kFailed) {
     // The process never said who it is. (One that failed to start never
     // existed, and other processes in the jail don't end by it.)
-    (void)jail_.get()->jail().KillRun();
-    (void)jail_.get()->jail().KillRunByPid();
+    KillAllLocked();
   }
 }
 

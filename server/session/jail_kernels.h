@@ -88,6 +88,8 @@ class JailKernels {
   void Signal(const Kernel& kernel) ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Kills the kernel and everything that it started, in every way there is.
   void Kill(const Kernel& kernel) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // Kills all processes of the jail but init, in every way there is.
+  void KillAll() ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Ends the jail, for when the kernel can't be ended otherwise.
   void EndJail(const std::string& why) { jail_.EndJail(why); }
 
@@ -157,6 +159,7 @@ class JailKernels {
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
   void SignalLocked(const Kernel& kernel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(jail_.mutex());
+  void KillAllLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(jail_.mutex());
   void KillLocked(const Kernel& kernel)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(jail_.mutex());
 

@@ -285,18 +285,19 @@ absl::StatusOr<KernelEvent> EventReader::Event() {
 
 std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                        std::string_view code, std::string_view stdin_data,
-                       bool rich) {
+                       CellMode mode) {
   if (how == policy::KernelRecipe::Commands::kBytes) {
     const std::string input = absl::Base64Escape(AbslView(stdin_data));
-    return absl::StrCat("run ", cell, " ", code.size(), " ", input.size(), "\n",
-                        AbslView(code), input);
+    return absl::StrCat("run ", cell, " ", code.size(), " ", input.size(),
+                        mode.last ? " last" : "", "\n", AbslView(code), input);
   }
   Json command = {{"op", "run"},
                   {"id", cell},
                   {"code", code},
-                  {"rich", rich},
+                  {"rich", mode.rich},
                   {"max_result_bytes", kMaxResultBytes},
                   {"max_results", kMaxResults}};
+  if (mode.last) command["last"] = true;
   if (!stdin_data.empty()) {
     command["stdin"] = absl::Base64Escape(AbslView(stdin_data));
   }

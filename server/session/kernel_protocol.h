@@ -28,11 +28,18 @@ inline constexpr size_t kMaxEventBytes = size_t{12} << 20;
 // Bound for an error's traceback and value; what is kept is the end of each.
 inline constexpr size_t kMaxErrorBytes = size_t{256} << 10;
 
+struct CellMode {
+  bool rich = false;  // a value is displayed
+  // No other cell follows: the kernel ends as a program of the cell's text
+  // would, and its exit code is the cell's.
+  bool last = false;
+};
+
 // The command that runs a cell. `code` and `stdin_data` are as in Job; in JSON,
 // invalid UTF-8 in `code` is replaced.
 std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                        std::string_view code, std::string_view stdin_data,
-                       bool rich);
+                       CellMode mode);
 
 // The same command, of the form kJson, for a cell with these arguments.
 std::string WithArguments(std::string command,

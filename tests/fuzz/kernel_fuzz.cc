@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(whole == text.substr(0, whole.size()));
   // A command is one line, whatever it carries.
   const std::string command = sandglass::server::RunCommand(
-      sandglass::policy::KernelRecipe::Commands::kJson, 1, text, text, true);
+      sandglass::policy::KernelRecipe::Commands::kJson, 1, text, text, {});
   FUZZ_CHECK(command.find('\n') == command.size() - 1);
   return 0;
 }

@@ -25,7 +25,12 @@ def main():
     zygote.rehearse()
     argv = [b"-m", b"sandglass_kernel", events.encode()]
     code, names = zygote.prepare(argv, known)()
-    exec(code, names)
+    ended = []
+    try:
+        exec(code, names)
+    except BaseException as error:
+        ended.append(error)
+    zygote.finish(ended)
 
 
 main()

@@ -267,8 +267,10 @@ int KernelProcess::Send(const std::string& code, const Json& more) {
   if (commands_kind_ == policy::KernelRecipe::Commands::kBytes) {
     const std::string input = more.value("stdin", "");
     EXPECT_TRUE(os::WriteAll(
-        commands_.get(), absl::StrCat("run ", ++next_id_, " ", code.size(), " ",
-                                      input.size(), "\n", code, input)));
+        commands_.get(),
+        absl::StrCat("run ", ++next_id_, " ", code.size(), " ", input.size(),
+                     more.value("last", false) ? " last" : "", "\n", code,
+                     input)));
     return next_id_;
   }
   Json command = {
@@ -276,6 +278,15 @@ int KernelProcess::Send(const std::string& code, const Json& more) {
   command.update(more);
   SendLine(command.dump());
   return next_id_;
+}
+
+CellResult KernelProcess::RunLast(const std::string& code) {
+  CellResult result = WaitForEnd(Send(code, {{"last", true}}));
+  EXPECT_EQ(result.status, "") << "the last cell has a last word: " << result;
+  result.exit_code = Wait();
+  Drain(out_, result.out);
+  Drain(err_, result.err);
+  return result;
 }
 
 void KernelProcess::SendLine(const std::string& line) {

@@ -64,6 +64,9 @@ class KernelProcess {
   int Send(const std::string& code,
            const nlohmann::json& more = nlohmann::json::object());
   CellResult WaitForEnd(int id);
+  // Sends a cell that is the kernel's last and waits for the kernel's end,
+  // whose exit code is the cell's.
+  CellResult RunLast(const std::string& code);
   void SendLine(const std::string& line);
   // SIGINT to its process group, as the daemon does.
   void Interrupt() const;

@@ -464,6 +464,67 @@ TEST_F(Sessions, ARunBringsAndFetchesFiles) {
   EXPECT_EQ(ValueOf(session.Run("x").response), "'one'");
 }
 
+TEST_F(Sessions, AStatelessRunWithResultsEndsAsAProgram) {
+  const struct {
+    const char* language;
+    const char* code;
+    const char* out;
+    int exit_code;
+    const char* error;
+  } runs[] = {
+      {"python",
+       "import threading, time, atexit\natexit.register(print, 'bye')\n"
+       "threading.Thread(target=lambda: (time.sleep(.2), "
+       "print('worker'))).start("
+       ")\nprint('main')\n1 / 0",
+       "main\nworker\nbye\n", 1, "ZeroDivisionError"},
+      // By a process of its own in place of a zygote's child.
+      {"python",
+       "import atexit, os\natexit.register(print, "
+       "os.environ['PYTHONHASHSEED'])\n"
+       "raise SystemExit(3)",
+       "7\n", 3, ""},
+      {"javascript",
+       "setTimeout(() => { console.log('late'); process.exitCode = 4 }, 50); 0",
+       "late\n", 4, ""},
+      {"ruby", "at_exit { puts 'bye'; exit 5 }\nnil", "bye\n", 5, ""},
+      {"bash", "trap 'echo bye' EXIT; (exit 6)", "bye\n", 6, ""},
+  };
+  for (const auto& run : runs) {
+    v1::RunCodeRequest request = Python(run.code);
+    request.set_language(run.language);
+    request.set_rich_results(true);
+    if (run.exit_code == 3) (*request.mutable_env())["PYTHONHASHSEED"] = "7";
+    const RunResult result = Run(request);
+    ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_NONZERO_EXIT)) << run.code;
+    EXPECT_EQ(result.response.stdout().data(), run.out);
+    EXPECT_EQ(result.response.exit_code(), run.exit_code) << run.code;
+    EXPECT_EQ(result.response.error().name(), run.error) << run.code;
+    EXPECT_THAT(result.response.stderr().data(), IsEmpty());
+  }
+}
+
+TEST_F(Sessions, AStatelessRunWithResultsEndsWithItsProcess) {
+  v1::RunCodeRequest request = Python(
+      "import subprocess\n"
+      "subprocess.Popen(['sh', '-c', 'echo child; exec sleep 600'], "
+      "stdout=2, start_new_session=True).pid > 0");
+  request.set_rich_results(true);
+  const RunResult left = Run(request);
+  ASSERT_THAT(left, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(ValueOf(left.response), "True");
+  EXPECT_GE(left.response.evidence().leftover_processes(), 1u);
+  EXPECT_GT(left.response.usage().peak_memory_bytes(), 1u << 20);
+  request.set_code(
+      "import "
+      "threading\nthreading.Thread(target=threading.Event().wait).start()"
+      "\n'value'");
+  request.mutable_limits()->mutable_wall_time()->set_seconds(1);
+  const RunResult endless = Run(request);
+  ASSERT_THAT(endless, OutcomeIs(v1::OUTCOME_TIMEOUT));
+  EXPECT_EQ(ValueOf(endless.response), "'value'");
+}
+
 TEST_F(Sessions, ARepeatGetsTheFirstAnswer) {
   TestSession session(client());
   ASSERT_THAT(session.Run("x = 0"), OutcomeIs(v1::OUTCOME_OK));

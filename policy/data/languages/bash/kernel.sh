@@ -2,16 +2,20 @@
 # The bash kernel: runs cells one after another in this shell, so that what they
 # leave stays. Commands come on descriptor 0, events go to 3:
 #
-#     run ID CODE_BYTES INPUT_BYTES
+#     run ID CODE_BYTES INPUT_BYTES [last]
 #
 # and right behind it the code and, in base64, the cell's standard input.
+#
+# The last cell's shell is a program's: its own traps and options are in force at
+# its end, and no other shell takes over.
 #
 # A shell that is told to exit can't go on. Its EXIT trap executes a fresh one in
 # the same process, which takes over variables, functions, traps and options.
 #
 # A cell's options and IFS must not change what is done here.
 
-# Ends the cell that has just run and takes the next one, into __sg_code.
+# Ends the cell that has just run and takes the next one, into __sg_code. False
+# for the last one.
 __sg_next() {
   builtin local IFS=$' \t\n' LC_ALL=C
   # Between cells it is nobody's.
@@ -23,7 +27,8 @@ __sg_next() {
   if [[ -n $__sg_id ]]; then __sg_tell "$__sg_end"; fi
   __sg_repair
   builtin local word code_bytes input_bytes input=
-  if ! builtin read -r -u "$__sg_in" word __sg_id code_bytes input_bytes; then
+  if ! builtin read -r -u "$__sg_in" \
+    word __sg_id code_bytes input_bytes __sg_last; then
     __sg_id=
     builtin exit 0
   fi
@@ -43,6 +48,12 @@ __sg_next() {
   __sg_restore=
   if [[ $__sg_flags == *[efnuvxC]* ]]; then
     __sg_restore="builtin set -${__sg_flags//[!efnuvxC]/}"$'\n'
+  fi
+  if [[ -n $__sg_last ]]; then
+    builtin unset -f trap
+    builtin trap - EXIT INT
+    if [[ -n $__sg_early ]]; then builtin kill -INT "$$"; fi
+    builtin return 1
   fi
   builtin trap '{ __sg_leave "$?" "$@"; } 2>/dev/null' EXIT
   builtin trap '{ __sg_interrupt; } 2>/dev/null' INT
@@ -131,7 +142,7 @@ builtin declare -ft trap
 
 __sg_start() {
   __sg_pid=$$ __sg_id='' __sg_count=0 __sg_leaving='' __sg_on_exit=''
-  __sg_flags=''
+  __sg_flags='' __sg_last=''
   # Out of the way of a cell's files.
   builtin local most
   most=$(builtin ulimit -n)
@@ -155,6 +166,10 @@ if [[ $0 == "${BASH_SOURCE[0]}" ]]; then
   loop+=' && __sg_next; do __sg_was "$__sg_end"'
   # shellcheck disable=SC2016
   loop+='; builtin eval "$__sg_restore$__sg_code"; done'
+  # shellcheck disable=SC2016
+  loop+='; if [[ -n $__sg_last ]]; then __sg_was 0'
+  # shellcheck disable=SC2016
+  loop+='; builtin eval "$__sg_restore$__sg_code"; fi'
   exec /bin/bash -c "$loop" bash "$0"
 fi
 if (($# == 1)); then

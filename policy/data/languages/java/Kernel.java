@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import jdk.internal.access.SharedSecrets;
@@ -35,9 +37,10 @@ import sun.misc.Signal;
  * The Java kernel: runs cells one after another by JShell in this process, so that what they
  * leave stays. Its arguments are the descriptors of commands and events. A command is a line
  *
- * <pre>run ID CODE_BYTES INPUT_BYTES</pre>
+ * <pre>run ID CODE_BYTES INPUT_BYTES [last]</pre>
  *
- * and right behind it the code and, in base64, the cell's standard input.
+ * and right behind it the code and, in base64, the cell's standard input. After the last cell the
+ * JVM ends as after a main method: its threads go on to their ends.
  */
 public final class Kernel {
   private static final int MOST_TEXT = 256 * 1024;
@@ -72,7 +75,34 @@ public final class Kernel {
     System.setErr(err);
   }
 
-  public static void main(String[] args) throws IOException {
+  /**
+   * The group of what cells start. JShell makes its own group below it, with a handler that says
+   * nothing of an error that ends a thread.
+   */
+  private static final class Cells extends ThreadGroup {
+    Cells() {
+      super("cells");
+    }
+
+    <T> T call(Callable<T> work) throws Exception {
+      FutureTask<T> task = new FutureTask<>(work);
+      new Thread(this, task, "main").start();
+      return task.get();
+    }
+
+    @Override
+    public void uncaughtException(Thread thread, Throwable error) {
+      Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
+      if (handler != null && !handler.getClass().getName().startsWith("jdk.jshell.")) {
+        handler.uncaughtException(thread, error);
+      } else if (!(error instanceof ThreadDeath)) {
+        System.err.print("Exception in thread \"" + thread.getName() + "\" ");
+        error.printStackTrace();
+      }
+    }
+  }
+
+  public static void main(String[] args) throws Exception {
     if (args[0].equals("--rehearse")) {
       rehearse();
       return;
@@ -80,17 +110,24 @@ public final class Kernel {
     Kernel kernel = new Kernel(new FileOutputStream(descriptor(args[1])));
     Signal.handle(new Signal("INT"), signal -> kernel.interrupt());
     kernel.send("{\"ev\":\"ready\",\"pid\":" + ProcessHandle.current().pid() + "}");
-    kernel.serve(
-        new DataInputStream(new BufferedInputStream(new FileInputStream(descriptor(args[0])))));
-    System.exit(0);
+    DataInputStream commands =
+        new DataInputStream(new BufferedInputStream(new FileInputStream(descriptor(args[0]))));
+    int exitCode = new Cells().call(() -> kernel.serve(commands));
+    if (exitCode < 0) System.exit(0);
+    if (exitCode == INTERRUPTED) System.exit(INTERRUPTED);
+    if (exitCode == 0) return;
+    // The launcher waits for the threads, and its exit code is 1 then.
+    Thread.currentThread().setUncaughtExceptionHandler((thread, told) -> {});
+    throw new IllegalStateException();
   }
 
   /** What it loads, for whoever makes an archive of it. */
   private static void rehearse() throws IOException {
     Kernel kernel = new Kernel(new FileOutputStream(descriptor("1")));
     String code = "int x = 20; int f(int n) { return n + 1; } class A {}\nf(x)\nnope\n1 / 0";
-    kernel.run(code, new byte[0]);
-    kernel.run("System.out.println(\"a\"); throw new IllegalStateException();", new byte[0]);
+    kernel.run(code, new byte[0], false);
+    code = "System.out.println(\"a\"); throw new IllegalStateException();";
+    kernel.run(code, new byte[0], false);
   }
 
   private static FileDescriptor descriptor(String number) {
@@ -119,7 +156,8 @@ public final class Kernel {
     if (System.err == oldErr) System.setErr(err);
   }
 
-  private void serve(DataInputStream commands) throws IOException {
+  /** The exit code of the last cell, -1 when none came. */
+  private int serve(DataInputStream commands) throws IOException {
     for (String line = readLine(commands); line != null; line = readLine(commands)) {
       String[] words = line.split(" ");
       if (!words[0].equals("run")) continue;
@@ -128,8 +166,12 @@ public final class Kernel {
       commands.readFully(code);
       byte[] input = new byte[Integer.parseInt(words[3])];
       commands.readFully(input);
-      run(new String(code, StandardCharsets.UTF_8), Base64.getDecoder().decode(input));
+      boolean isLast = words.length > 4;
+      int exitCode =
+          run(new String(code, StandardCharsets.UTF_8), Base64.getDecoder().decode(input), isLast);
+      if (isLast) return exitCode;
     }
+    return -1;
   }
 
   private static String readLine(DataInputStream from) throws IOException {
@@ -157,7 +199,7 @@ public final class Kernel {
 
   // One cell.
 
-  private void run(String code, byte[] input) throws IOException {
+  private int run(String code, byte[] input, boolean isLast) throws IOException {
     ++count;
     System.setIn(new ByteArrayInputStream(input));
     synchronized (lock) {
@@ -181,10 +223,12 @@ public final class Kernel {
       exitCode = INTERRUPTED;
       tellError("Interrupt", "", "Interrupt\n");
     }
+    if (isLast) return exitCode;
     String status = exitCode == 0 ? "ok" : exitCode == INTERRUPTED ? "interrupted" : "error";
     send(
         "{\"ev\":\"done\",\"id\":" + id + ",\"status\":\"" + status + "\",\"exit_code\":" + exitCode
             + ",\"count\":" + count + "}");
+    return exitCode;
   }
 
   /** The exit code. */

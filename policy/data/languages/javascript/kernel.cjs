@@ -23,11 +23,13 @@ const events = Number(process.argv[3]);
 const {writeSync, readSync, openSync, closeSync, unlinkSync, writeFileSync} = fs;
 const {setImmediate} = globalThis;
 const kill = process.kill.bind(process);
+const leave = process.exit.bind(process);
 const {pid} = process;
 
 let cell = null;  // that runs: {id, rich, …}
 let count = 0;
 let held = Buffer.alloc(0);  // of the commands
+let socket = null;  // from which they come
 
 function writeAll(fd, bytes) {
   let rest = bytes;
@@ -204,7 +206,32 @@ const INTERRUPT = {name: 'Interrupt', value: '', traceback: 'Interrupt\n'};
 function finish(which, status, exitCode, words) {
   if (which === null || which.outcome !== undefined) return;
   which.outcome = {status, exitCode, words};
-  setImmediate(tellEnd, which);
+  if (!which.isLast) {
+    setImmediate(tellEnd, which);
+  } else if (status !== 'ok') {
+    if (words !== undefined) send({ev: 'error', id: which.id, ...words});
+    leave(exitCode);
+  }
+}
+
+// What the last cell has started keeps node going as a program's would, and an
+// error at any time ends it.
+function beginLast() {
+  process.exit = leave;
+  process.off('uncaughtException', fail);
+  process.off('unhandledRejection', fail);
+  process.on('uncaughtException', (error) => {
+    // One of the cell's own takes it.
+    if (process.listenerCount('uncaughtException') > 1) return;
+    send({ev: 'error', id: cell.id, ...safeWords(error)});
+    leave(1);
+  });
+  process.removeAllListeners('SIGINT');
+  process.on('SIGINT', () => {
+    send({ev: 'error', id: cell.id, ...INTERRUPT});
+    leave(130);
+  });
+  socket.unref();
 }
 
 function tellEnd(which) {
@@ -226,6 +253,10 @@ class Exit {}
 // An error that no code of the cell took.
 function fail(error) {
   if (error instanceof Exit) return;
+  if (cell?.isLast) {
+    process.emit('uncaughtException', error, 'uncaughtException');
+    return;
+  }
   if (cell === null) {
     process.stderr.write(`Uncaught ${safeWords(error).traceback}`);
     return;
@@ -305,8 +336,10 @@ function run(command) {
     results: 0,
     bytes: 0,
     isInside: false,
+    isLast: command.last === true,
   };
   const which = cell;
+  if (which.isLast) beginLast();
   try {
     repairOutputs(false);
     setInput(command.stdin);
@@ -357,7 +390,7 @@ function start() {
     Object.defineProperty(globalThis, name, {
       value, configurable: true, writable: true, enumerable: false});
   }
-  const socket = new net.Socket({fd: commands, readable: true, writable: false});
+  socket = new net.Socket({fd: commands, readable: true, writable: false});
   socket.on('data', (data) => {
     held = held.length > 0 ? Buffer.concat([held, data]) : data;
     obey();

@@ -8,6 +8,8 @@ descriptor, one a line too:
     {"ev":"done","id":7,"status":"ok","exit_code":0,"count":1}
 
 A display with "ack":true is answered by {"op":"ack"}: the cell goes on then.
+After a cell that is run with "last":true there is no "done": the interpreter
+ends as after a program.
 
 What a cell prints goes to descriptors 1 and 2, past all this. A cell may do to
 the process what it likes. The kernel goes on as long as both channels are as
@@ -183,9 +185,11 @@ class _Kernel:
         self._mask = _k_mask(_k_block, ()) - {_K_INTERRUPT}
         self._handler = _k_default_interrupt
         self._begins = self._interrupted_early = False
+        # The exit code, once the last cell has been run.
+        self._is_last, self._end = False, None
 
     def serve(self):
-        """Never returns."""
+        """Ends with SystemExit, after the last cell; else it never returns."""
         try:
             self._start()
             # A handler of a cell's alarm may raise here, too: also where one
@@ -193,11 +197,15 @@ class _Kernel:
             # the one around it begins again, unless another alarm comes just then.
             self._again(*[self._again] * (_K_LOOPS - 1), self._step)
         finally:
-            _k_exit(_K_CHANNEL_GONE)
+            if self._end is None:
+                _k_exit(_K_CHANNEL_GONE)
+        self._module = self._first_modules = None
+        self._open()
+        self._cells.end()
+        raise SystemExit(self._end)
 
-    @staticmethod
-    def _again(step, *arguments):
-        while True:
+    def _again(self, step, *arguments):
+        while self._end is None:
             try:
                 step(*arguments)
             except BaseException:
@@ -207,8 +215,9 @@ class _Kernel:
         # What was cut short: after a cell its end has still to be told.
         self._close_surely()
         self._finish_surely(None)
-        self._wait_for_line()
-        self._obey()
+        if self._end is None:
+            self._wait_for_line()
+            self._obey()
 
     def _start(self):
         select = _k_own("select")
@@ -312,6 +321,7 @@ class _Kernel:
 
     def _run(self, command):
         rich = command.get("rich", True)
+        self._is_last = bool(command.get("last"))
         self._screen.begin(
             self._id,
             command.get("max_results", _K_MOST_RESULTS),
@@ -328,7 +338,8 @@ class _Kernel:
                 sys.argv[1:] = command["args"]
             outcome = self._cells.run(command["code"], rich)
             self._streams.flush()
-            self._streams.repair()
+            if not self._is_last:
+                self._streams.repair()
         except BaseException as error:
             # A second interrupt, or one where the cell's error was looked at.
             outcome = self._plainly(error)
@@ -386,8 +397,9 @@ class _Kernel:
             try:
                 if self._id is not None:
                     words = self._finish(self._id, outcome)
-                    self._last_words, self._id = [words], None
-                self._channel.send_first(self._last_words)
+                    self._last_words, self._id = words, None
+                if self._last_words:
+                    self._channel.send_first(self._last_words)
             except BaseException:
                 outcome = outcome or self._lost_outcome
         while self._channel.waits:
@@ -397,30 +409,40 @@ class _Kernel:
                 pass
 
     def _finish(self, cell_id, outcome):
-        """The last words of a cell."""
+        """The last words of a cell, as entries of the channel's."""
         if outcome is None:
             outcome = self._lost_outcome
+        if self._is_last:
+            self._end = outcome.exit_code
         if _k_getpid() != self._pid:
             self._leave_child(outcome)
-        error = b""
+            return []  # it ends as the last cell does
+        words = []
         if outcome.error is not None:
-            words = b",".join(
+            error = b",".join(
                 b'"%s":%s' % (name, _k_bytes(_k_quote(text)))
                 for name, text in zip((b"name", b"value", b"traceback"), outcome.error)
             )
-            error = b'{"ev":"error","id":%d,%s}\n' % (cell_id, words)
-        done = b'{"ev":"done","id":%d,"status":"%s","exit_code":%d,"count":%d}' % (
-            cell_id,
-            outcome.status.encode(),
-            outcome.exit_code,
-            self._cells.count,
-        )
-        return self._channel.entry(error + self._screen.end(cell_id) + done)
+            words.append(b'{"ev":"error","id":%d,%s}' % (cell_id, error))
+        words += self._screen.end(cell_id, self._is_last)
+        if not self._is_last:
+            words.append(
+                b'{"ev":"done","id":%d,"status":"%s","exit_code":%d,"count":%d}'
+                % (
+                    cell_id,
+                    outcome.status.encode(),
+                    outcome.exit_code,
+                    self._cells.count,
+                )
+            )
+        return [self._channel.entry(line) for line in words]
 
     def _leave_child(self, outcome):
         """A process that the cell forked came to the cell's end."""
         if outcome.error is not None:
             _k_note_whole(outcome.error[2].rstrip("\n"))
+        if self._is_last:
+            return
         _k_flush_open_files()
         self._streams.flush()
         _k_exit(outcome.exit_code)

@@ -118,6 +118,26 @@ class _KernelCells:
             self.screen.show_figures()
         return outcome
 
+    def end(self):
+        """After the last cell: nothing of it is kept here any more, and its loop
+        ends as that of asyncio.run() does."""
+        self.module = self.names = self.outputs = None
+        self._last.clear()
+        loop, asyncio = self._loop, self._asyncio
+        self._loop = self._asyncio = None
+        if loop is None or loop.is_closed():
+            return
+        try:
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                loop.run_until_complete(asyncio.wait(tasks))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
     # From source to value.
 
     def _run_source(self, name, source, rich):

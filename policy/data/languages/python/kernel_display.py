@@ -232,6 +232,7 @@ class _KernelScreen:
         self._channel = channel
         self._flush = flush
         self._id = None
+        self._goes_on = False
         self._dropped = 0
         # IPython's shell, when there is one.
         self.shell = None
@@ -244,18 +245,22 @@ class _KernelScreen:
         self._dropped = self._dropped_bytes = 0
         self._id = cell_id
 
-    def end(self, cell_id):
-        """From here on nothing is shown: the cell's last words follow. Returns
-        the first of them."""
+    def end(self, cell_id, goes_on=False):
+        """From here on nothing is shown, unless it goes on: the cell's last words
+        follow. Returns the first of them, if any."""
         with self._channel.lock:
-            self._id = None
-        if not self._dropped:
-            return b""
-        return b'{"ev":"dropped","id":%d,"count":%d,"bytes":%d}\n' % (
-            cell_id,
-            self._dropped,
-            self._dropped_bytes,
-        )
+            if not goes_on:
+                self._id = None
+            self._goes_on = goes_on
+            if not self._dropped:
+                return []
+            dropped = b'{"ev":"dropped","id":%d,"count":%d,"bytes":%d}' % (
+                cell_id,
+                self._dropped,
+                self._dropped_bytes,
+            )
+            self._dropped = self._dropped_bytes = 0
+            return [dropped]
 
     # The functions that cells call.
 
@@ -463,6 +468,9 @@ class _KernelScreen:
         if left_out:
             self._dropped += 1
             self._dropped_bytes += left_out
+            if self._goes_on:
+                for words in self.end(self._id, True):
+                    self._channel.send(words)
         if pieces:
             self._left -= 1
             self._bytes_left -= size

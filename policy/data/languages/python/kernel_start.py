@@ -80,6 +80,7 @@ def _k_main():
     _k_take_environment()
     sys.path.insert(0, "")
     kernel = _Kernel(module, commands, events, _k_loaded_by_start)
+    del module
     kernel.serve()
 
 

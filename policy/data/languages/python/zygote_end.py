@@ -45,6 +45,9 @@ _preloaded = {}
 # The program's __main__, from `prepare` to the begin of `finish`.
 _main = None
 
+# The kernel, where there is one in place of a program.
+_kernel = None
+
 # What follows takes some frames, whatever limit a program has set.
 _LEAST_RECURSION = 200
 
@@ -69,6 +72,9 @@ def finish(exceptions, has_grown=False):
         _finish(exceptions, has_grown, code)
     except BaseException:
         _flush_ignoring_errors()
+    if _kernel is not None:
+        # The pipe on which a program's end is told has the kernel's events.
+        _k_exit(code[0] & 0xFF)
     return code[0] & 0xFF
 
 

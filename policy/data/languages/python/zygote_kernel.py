@@ -9,9 +9,9 @@ _KERNEL_CODE = compile("_kernel.serve()", "<kernel>", "exec", dont_inherit=True)
 
 
 def _prepare_kernel(events, env):
-    """The kernel in place of a program: it has commands on descriptor 0, runs
-    cells in a new __main__, and never returns."""
-    global _kernel
+    """The kernel in place of a program: it has commands on descriptor 0 and runs
+    cells in a new __main__. Where it returns, the last cell's program ends."""
+    global _kernel, _main
     _set_environment(env)
     sys.argv = [""]
     sys.orig_argv = [sys.executable]
@@ -21,7 +21,7 @@ def _prepare_kernel(events, env):
         _modules["logging"]._startTime = time.time()
     if _blas:
         _set_blas_threads()
-    module = _modules["__main__"] = type(sys)("__main__")
+    module = _main = _modules["__main__"] = type(sys)("__main__")
     vars(module)["__builtins__"] = builtins
     commands = _k_move_high(os.dup(0))
     _kernel = _Kernel(

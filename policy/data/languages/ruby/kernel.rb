@@ -22,7 +22,7 @@ module SandglassKernel
   # Out of the way of a cell's files.
   FROM_FD = [250, 60, 28].find { |fd| Process.getrlimit(:NOFILE)[0] > fd + 4 } || 10
 
-  Outcome = Struct.new(:status, :exit_code, :error)
+  Outcome = Struct.new(:status, :exit_code, :error, :raised)
   private_constant(*constants)
 
   class << self
@@ -41,8 +41,11 @@ module SandglassKernel
       while (line = @commands.gets)
         command = JSON.parse(line)
         break if command["op"] == "quit"
-        run(command) if command["op"] == "run"
+        next if command["op"] != "run"
+        run(command)
+        break if @is_last
       end
+      raise @told if @told
     end
 
     private
@@ -68,6 +71,8 @@ module SandglassKernel
     def run(command)
       @count += 1
       @id = command["id"]
+      @is_last = command["last"]
+      end_silently if @is_last
       @results = @bytes = 0
       @most_results = command["max_results"] || MOST_RESULTS
       @most_bytes = command["max_result_bytes"] || MOST_RESULT_BYTES
@@ -75,12 +80,29 @@ module SandglassKernel
       ARGV.replace(command["args"]) if command["args"] && !ARGV.frozen?
       outcome = evaluate(command["code"], command.fetch("rich", true))
       finish(outcome)
-    rescue Interrupt
+    rescue Interrupt => error
       # A second one.
-      finish(outcome || interrupted)
+      finish(outcome || interrupted(error))
+    end
+
+    # The last cell's program ends as Ruby ends it, with its error, which has been
+    # told and isn't to be printed: this handler is called after all of the cell's.
+    def end_silently
+      at_exit { $stderr = File.open(File::NULL, "w") if @told && $!.equal?(@told) }
+    end
+
+    def finish_last(outcome)
+      @told = outcome.raised
+      return unless outcome.error
+      if Process.pid == @pid
+        send_event(ev: "error", id: @id, **outcome.error)
+      else
+        warn(outcome.error[:traceback])
+      end
     end
 
     def finish(outcome)
+      return finish_last(outcome) if @is_last
       # A child of the cell's that came to its end.
       exit!(outcome.exit_code) if Process.pid != @pid
       between_cells
@@ -100,17 +122,17 @@ module SandglassKernel
       Outcome.new("ok", 0)
     rescue SystemExit => error
       flush
-      Outcome.new("exit", error.status & 0xff)
-    rescue Interrupt
-      interrupted
+      Outcome.new("exit", error.status & 0xff, nil, error)
+    rescue Interrupt => error
+      interrupted(error)
     rescue Exception => error # rubocop:disable Lint/RescueException
       flush
-      Outcome.new("error", 1, describe(error))
+      Outcome.new("error", 1, describe(error), error)
     end
 
-    def interrupted
+    def interrupted(error)
       Outcome.new("interrupted", 130,
-                  {name: "Interrupt", value: "", traceback: "Interrupt\n"})
+                  {name: "Interrupt", value: "", traceback: "Interrupt\n"}, error)
     end
 
     # What was written has left the process.

@@ -31,8 +31,8 @@ Event Parsed(const std::string& line) {
 }
 
 TEST(RunCommand, IsOneLineWithAllOfTheCell) {
-  const std::string line =
-      RunCommand(kJson, 7, "print(\"a\")\nb", std::string("in\0put", 6), true);
+  const std::string line = RunCommand(
+      kJson, 7, "print(\"a\")\nb", std::string("in\0put", 6), {.rich = true});
   ASSERT_EQ(line.find('\n'), line.size() - 1);
   const auto json = nlohmann::json::parse(line);
   EXPECT_EQ(json["op"], "run");
@@ -40,16 +40,19 @@ TEST(RunCommand, IsOneLineWithAllOfTheCell) {
   EXPECT_EQ(json["code"], "print(\"a\")\nb");
   EXPECT_EQ(json["stdin"], "aW4AcHV0");
   EXPECT_EQ(json["rich"], true);
-  EXPECT_FALSE(nlohmann::json::parse(RunCommand(kJson, 1, "", "", false))
-                   .contains("stdin"));
+  EXPECT_FALSE(json.contains("last"));
+  const auto last =
+      nlohmann::json::parse(RunCommand(kJson, 1, "", "", {.last = true}));
+  EXPECT_FALSE(last.contains("stdin"));
+  EXPECT_EQ(last["last"], true);
 }
 
 TEST(RunCommand, InBytesSaysItsLengths) {
-  EXPECT_EQ(
-      RunCommand(kBytes, 7, "echo\n\xff", std::string("in\0put", 6), true),
-      "run 7 6 8\necho\n\xff"
-      "aW4AcHV0");
-  EXPECT_EQ(RunCommand(kBytes, 8, "", "", true), "run 8 0 0\n");
+  EXPECT_EQ(RunCommand(kBytes, 7, "echo\n\xff", std::string("in\0put", 6), {}),
+            "run 7 6 8\necho\n\xff"
+            "aW4AcHV0");
+  EXPECT_EQ(RunCommand(kBytes, 8, "", "", {}), "run 8 0 0\n");
+  EXPECT_EQ(RunCommand(kBytes, 8, "", "", {.last = true}), "run 8 0 0 last\n");
 }
 
 TEST(KernelCommands, ACellMayHaveArguments) {
@@ -61,7 +64,7 @@ TEST(KernelCommands, ACellMayHaveArguments) {
 
 TEST(RunCommand, CodeNeedNotBeText) {
   const auto json =
-      nlohmann::json::parse(RunCommand(kJson, 1, "a\xff", "", true));
+      nlohmann::json::parse(RunCommand(kJson, 1, "a\xff", "", {}));
   EXPECT_EQ(json["code"], "a\xef\xbf\xbd");
 }
 
