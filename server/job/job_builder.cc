@@ -319,7 +319,8 @@ Job MakeJob(const policy::Language& language,
     if (!brought) job.files.push_back({own.first, own.second, false});
   }
   job.inspection = MakeInspection(shared, language, job);
-  if (language.compile) {
+  // A kernel compiles by itself; what rules want to know, the compiler says.
+  if (language.compile && (!job.rich || NeedsAnalyser(job))) {
     job.compile.emplace();  // says only that there is one
     job.compile = MakeCompileJob(language, profile, limits.compile, values,
                                  LooksInCompiler(job));

@@ -314,6 +314,34 @@ TEST_F(KernelFilesTest, GoWithRichResults) {
   }
 }
 
+TEST(RichResults, ComeFromAKernelThatNeedsNoCompiler) {
+  policy::Language language{
+      .id = "both",
+      .name = "Both",
+      .extensions = {".both"},
+      .source_file = "main.both",
+      .compile = policy::CompilePhase{.command = {"/bin/sh", "${source}"},
+                                      .artifacts = {"a.out"}},
+      .run = {"/workspace/a.out"},
+      .version = {"/bin/sh", "--version"},
+      .package = "both",
+      .kernel = policy::KernelRecipe{.command = {"/bin/sh", "kernel"}}};
+  auto languages = policy::LanguageTable::Create({language});
+  ASSERT_TRUE(languages.ok()) << languages.status();
+  policy::Profile standard{.name = "default", .description = "for tests"};
+  const auto set = PolicySet::Create(*std::move(languages), {standard});
+  ASSERT_TRUE(set.ok()) << set.status();
+  for (const bool rich : {false, true}) {
+    v1::RunCodeRequest request;
+    request.set_language("both");
+    request.set_code("1");
+    request.set_rich_results(rich);
+    const auto valid = ValidateRunCode(*set, request);
+    ASSERT_TRUE(valid.ok()) << valid.status();
+    EXPECT_EQ(valid->job.compile.has_value(), !rich);
+  }
+}
+
 TEST(PolicySet, RefusesWhatItCannotRun) {
   policy::Language greedy{
       .id = "c",
