@@ -4,16 +4,19 @@
 'use strict';
 
 const fs = require('fs');
-const {createRequire} = require('module');
+const Module = require('module');
 const net = require('net');
+const path = require('path');
 const {Writable} = require('stream');
 const util = require('util');
 const vm = require('vm');
 const rewrite = require('./kernel_rewrite.cjs');
+const waits = require('./kernel_waits.cjs');
 
 const MOST_TEXT = 256 * 1024;
 const MOST_RESULTS = 256;
 const MOST_RESULT_BYTES = 8 << 20;
+const MAIN = 'main.js';
 const DISPLAY = Symbol.for('Jupyter.display');
 const ACK = '{"op":"ack"}\n';
 
@@ -21,15 +24,14 @@ const commands = Number(process.argv[2]);
 const events = Number(process.argv[3]);
 // Kept, because a cell may put others in their place.
 const {writeSync, readSync, openSync, closeSync, unlinkSync, writeFileSync} = fs;
-const {setImmediate} = globalThis;
 const kill = process.kill.bind(process);
 const leave = process.exit.bind(process);
 const {pid} = process;
 
 let cell = null;  // that runs: {id, rich, …}
+let socket = null;  // the commands'
 let count = 0;
 let held = Buffer.alloc(0);  // of the commands
-let socket = null;  // from which they come
 
 function writeAll(fd, bytes) {
   let rest = bytes;
@@ -199,7 +201,14 @@ function safeWords(error) {
   return words;
 }
 
-const INTERRUPT = {name: 'Interrupt', value: '', traceback: 'Interrupt\n'};
+function interruptWords() {
+  let value = '';
+  if (cell?.stopWatching) {
+    const what = [...new Set(process.getActiveResourcesInfo())].join(', ') || 'a thread';
+    value = `the code was done; the cell waited for what it had started: ${what}`;
+  }
+  return {name: 'Interrupt', value, traceback: `Interrupt${value && `: ${value}`}\n`};
+}
 
 // The end of the cell; the first one counts. What is rejected meanwhile still
 // belongs to it, so it is told a turn later.
@@ -207,7 +216,7 @@ function finish(which, status, exitCode, words) {
   if (which === null || which.outcome !== undefined) return;
   which.outcome = {status, exitCode, words};
   if (!which.isLast) {
-    setImmediate(tellEnd, which);
+    waits.later(tellEnd, which);
   } else if (status !== 'ok') {
     if (words !== undefined) send({ev: 'error', id: which.id, ...words});
     leave(exitCode);
@@ -218,8 +227,8 @@ function finish(which, status, exitCode, words) {
 // error at any time ends it.
 function beginLast() {
   process.exit = leave;
-  process.off('uncaughtException', fail);
-  process.off('unhandledRejection', fail);
+  process.off('uncaughtException', onUncaught);
+  process.off('unhandledRejection', onRejection);
   process.on('uncaughtException', (error) => {
     // One of the cell's own takes it.
     if (process.listenerCount('uncaughtException') > 1) return;
@@ -228,19 +237,27 @@ function beginLast() {
   });
   process.removeAllListeners('SIGINT');
   process.on('SIGINT', () => {
-    send({ev: 'error', id: cell.id, ...INTERRUPT});
+    send({ev: 'error', id: cell.id, ...interruptWords()});
     leave(130);
   });
   socket.unref();
 }
 
 function tellEnd(which) {
-  const {id, outcome} = which;
+  const {id, outcome, work} = which;
   let {status, exitCode, words} = outcome;
   if (status === 'ok' && process.exitCode !== undefined) {
     exitCode = Number(process.exitCode) & 0xff;
   }
   process.exitCode = undefined;
+  which.stopWatching?.();
+  socket.ref();
+  if (status !== 'ok') {
+    work.abandon();
+    waits.release(socket);
+  }
+  const lasting = work.names().join(', ');
+  if (lasting) process.stderr.write(`goes on after this cell: ${lasting}\n`);
   if (words !== undefined) send({ev: 'error', id, ...words});
   cell = null;
   send({ev: 'done', id, status, exit_code: exitCode, count});
@@ -250,15 +267,18 @@ function tellEnd(which) {
 // Thrown where the cell's end has been told already.
 class Exit {}
 
-// An error that no code of the cell took.
-function fail(error) {
+// An error that no code of the cell took. One of an earlier cell is none of the
+// cell that runs.
+function fail(error, work) {
   if (error instanceof Exit) return;
   if (cell?.isLast) {
     process.emit('uncaughtException', error, 'uncaughtException');
     return;
   }
-  if (cell === null) {
-    process.stderr.write(`Uncaught ${safeWords(error).traceback}`);
+  if (cell === null || (work !== undefined && work !== cell.work)) {
+    const whose = work === undefined ? '' : ` in cell ${work.count}, which had ended`;
+    process.stderr.write(`Uncaught${whose}: ${safeWords(error).traceback}`);
+    work?.abandon();
     return;
   }
   if (cell.outcome === undefined) {
@@ -268,10 +288,23 @@ function fail(error) {
   }
 }
 
+function onUncaught(error) {
+  fail(error, waits.current()?.work);
+}
+
+function onRejection(error, promise) {
+  fail(error, waits.contextOf(promise)?.work);
+}
+
 // Ends the cell where it is.
 function exit(code) {
   const exitCode = Number(code ?? process.exitCode ?? 0) & 0xff;
   if (cell === null) process.reallyExit(exitCode);
+  const work = waits.current()?.work;
+  if (work !== undefined && work !== cell.work) {
+    work.abandon();
+    throw new Exit();
+  }
   finish(cell, 'exit', exitCode);
   if (cell.isInside) {
     // What waits for SIGINT ends the evaluation.
@@ -301,7 +334,8 @@ function evaluate(which) {
   makeRoom(names);
   which.isInside = true;
   try {
-    return script.runInThisContext({breakOnSigint: true});
+    const run = () => script.runInThisContext({breakOnSigint: true});
+    return which.isLast ? run() : waits.within(which.work, run);
   } finally {
     which.isInside = false;
   }
@@ -317,11 +351,20 @@ function succeed(which, value) {
     const {traceback} = safeWords(error);
     process.stderr.write(`the value can't be shown: ${traceback}`);
   }
-  finish(which, 'ok', 0);
+  if (which.isLast) return finish(which, 'ok', 0);
+  // The loop's end is the cell's: see kernel_waits.cjs. Other listeners for it may
+  // still start something.
+  process.off('beforeExit', endOfLoop);
+  process.on('beforeExit', endOfLoop);
+  which.stopWatching = waits.watchConnections(which.work);
+  socket.unref();
+}
+
+function endOfLoop() {
+  if (process.getActiveResourcesInfo().length === 0) finish(cell, 'ok', 0);
 }
 
 function setArguments(args) {
-  if (process.argv.length < 2) process.argv.push('/workspace/main.js');
   process.argv.splice(2, Infinity, ...args);
 }
 
@@ -337,6 +380,8 @@ function run(command) {
     bytes: 0,
     isInside: false,
     isLast: command.last === true,
+    // A last cell has whatever it starts to the end, and needs none of this.
+    work: command.last === true ? undefined : new waits.Work(count),
   };
   const which = cell;
   if (which.isLast) beginLast();
@@ -348,13 +393,13 @@ function run(command) {
     if (!util.types.isPromise(value)) return succeed(which, value);
     value.then(
         (settled) => succeed(which, settled),
-        (error) => which === cell && fail(error));
+        (error) => which === cell && fail(error, which.work));
   } catch (error) {
     if (error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED') {
       repairOutputs(true);
-      finish(which, 'interrupted', 130, INTERRUPT);
+      finish(which, 'interrupted', 130, interruptWords());
     } else {
-      fail(error);
+      fail(error, which.work);
     }
   }
 }
@@ -372,18 +417,25 @@ function obey() {
 }
 
 function start() {
-  process.argv.splice(1);
+  const filename = path.join(process.cwd(), MAIN);
+  process.argv.splice(1, Infinity, filename);
   process.execArgv.length = 0;
   process.exit = exit;
-  process.on('SIGINT', () => finish(cell, 'interrupted', 130, INTERRUPT));
-  process.on('uncaughtException', fail);
-  process.on('unhandledRejection', fail);
+  process.on('SIGINT', () => finish(cell, 'interrupted', 130, interruptWords()));
+  process.on('uncaughtException', onUncaught);
+  process.on('unhandledRejection', onRejection);
   repairOutputs(true);
-  const module = {exports: {}};
+  // To itself a cell is the program's main file, though there is no such file.
+  const module = new Module('.');
+  module.filename = filename;
+  module.paths = Module._nodeModulePaths(process.cwd());
+  process.mainModule = module;
   const names = {
-    require: createRequire(`${process.cwd()}/`),
+    require: Module.createRequire(filename),
     module,
     exports: module.exports,
+    __filename: filename,
+    __dirname: process.cwd(),
     display,
   };
   for (const [name, value] of Object.entries(names)) {
@@ -397,6 +449,7 @@ function start() {
   });
   socket.on('end', () => process.reallyExit(0));
   socket.on('error', () => process.reallyExit(0));
+  waits.watch();
   send({ev: 'ready', pid});
 }
 

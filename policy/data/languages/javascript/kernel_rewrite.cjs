@@ -1,12 +1,14 @@
 // Makes of a cell's code a script whose declarations stay: they become the
 // global object's, where the next cell may declare them again. With `await` or
-// `import` outside functions it is a script whose value is a promise.
+// `import` outside functions, or `return`, it is a script whose value is a
+// promise.
 'use strict';
 
 const {createRequire, isBuiltin} = require('module');
 const {pathToFileURL} = require('url');
 
 const IMPORT = 'globalThis[Symbol.for("sandglass.import")]';
+const META = 'globalThis[Symbol.for("sandglass.meta")]';
 
 let acorn = null;
 try {
@@ -28,12 +30,28 @@ Object.defineProperty(globalThis, Symbol.for('sandglass.import'), {
   value: (name) => new Promise((resolve) => resolve(importFromHere(name))),
 });
 
+// What import.meta is in a cell.
+Object.defineProperty(globalThis, Symbol.for('sandglass.meta'), {
+  get() {
+    const filename = globalThis.__filename;
+    const {resolve} = createRequire(filename);
+    return {
+      __proto__: null,
+      dirname: globalThis.__dirname,
+      filename,
+      resolve: (name) => isBuiltin(name) ? `node:${name.replace(/^node:/, '')}` :
+          String(pathToFileURL(resolve(name))),
+      url: String(pathToFileURL(filename)),
+    };
+  },
+});
+
 function parse(code) {
   return acorn.parse(code, {
     ecmaVersion: 'latest',
     allowAwaitOutsideFunction: true,
     allowImportExportEverywhere: true,
-    allowHashBang: true,
+    allowReturnOutsideFunction: true,
   });
 }
 
@@ -88,8 +106,11 @@ class Rewriter {
     if (node.type === 'ImportExpression') {
       this.edit(node.start, node.start + 'import'.length, IMPORT);
     }
+    if (node.type === 'MetaProperty' && node.meta.name === 'import') {
+      this.edit(node.start, node.end, META);
+    }
     const waits = node.type === 'AwaitExpression' ||
-        node.type === 'ImportDeclaration' ||
+        node.type === 'ImportDeclaration' || node.type === 'ReturnStatement' ||
         (node.type === 'ForOfStatement' && node.await);
     if (waits && !inside) this.waits = true;
   }
@@ -217,7 +238,9 @@ function asExpression(code) {
 
 // `names` are those that it declares; `prefix` is what its first line is longer
 // at its beginning.
-module.exports = (source) => {
+module.exports = (given) => {
+  // What comes before it may follow no other text.
+  const source = given.replace(/^#!/, '//');
   if (acorn === null) return {code: source, names: [], prefix: 0};
   const code = asExpression(source);
   let program;
