@@ -18,6 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr size_t kMaxDepth = 100;
 constexpr size_t kMaxMimeTypes = 32;
 constexpr size_t kMaxTypeBytes = 128;
@@ -286,6 +287,9 @@ absl::StatusOr<KernelEvent> EventReader::Event() {
 std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                        std::string_view code, std::string_view stdin_data,
                        CellMode mode) {
+  // Of a file that an editor wrote. No interpreter takes it within a cell.
+  if (code.starts_with(kByteOrderMark))
+    code.remove_prefix(kByteOrderMark.size());
   if (how == policy::KernelRecipe::Commands::kBytes) {
     const std::string input = absl::Base64Escape(AbslView(stdin_data));
     return absl::StrCat("run ", cell, " ", code.size(), " ", input.size(),

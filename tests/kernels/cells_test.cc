@@ -64,7 +64,16 @@ const Cells kKept[] = {
     {"NameOfMain",
      {"__name__, __builtins__.__name__"},
      "('__main__', 'builtins')\n"},
-    {"NoArguments", {"import sys\nsys.argv"}, "['']\n"},
+    {"NoArguments", {"import sys\nsys.argv"}, "['main.py']\n"},
+    {"ItselfAsTheMainFile",
+     {"import os\n__file__ == os.path.abspath('main.py')"},
+     "True\n"},
+    {"ItsDocumentation", {"'Text.'\nprint(__doc__)"}, "Text.\n"},
+    {"OutputOfTheNextAfterDup2",
+     {"import os\nos.dup2(os.open('o', os.O_WRONLY | os.O_CREAT), 1)\n"
+      "print('in it')\nos.system('echo too')\nNone",
+      "print('back', open('o').read(), end='')"},
+     "back in it\ntoo\n"},
     {"OutputThenResult", {"print('a')\n'b'"}, "a\n'b'\n"},
     {"NoneIsNotShown", {"None"}, ""},
     {"StatementsShowNothing", {"x = 1"}, ""},
@@ -403,7 +412,7 @@ TEST(PythonKernel, OfAZygoteIsLikeAnyOther) {
   EXPECT_EQ(kernel.Run("while True: pass").status, "interrupted");
   EXPECT_EQ(kernel.Run("vars(__builtins__).clear()").status, "ok");
   EXPECT_EQ(kernel.Run("import sys\nlen([1]), sys.argv").Shown(),
-            "(1, [''])\n");
+            "(1, ['main.py'])\n");
   const CellResult closed = kernel.Run("import os\nos.closerange(3, 999)");
   EXPECT_EQ(closed.status, "") << closed;
   EXPECT_EQ(kernel.Wait(), 70);

@@ -8,7 +8,8 @@ add_executable(kernel_test
   ${PROJECT_SOURCE_DIR}/tests/kernels/other_kernels_test.cc
   ${PROJECT_SOURCE_DIR}/tests/kernels/sessions_test.cc
   ${PROJECT_SOURCE_DIR}/tests/kernels/last_cells_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/kernels/javascript_waits_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/kernels/javascript_waits_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/kernels/bash_kernel_test.cc)
 target_link_libraries(kernel_test PRIVATE
   sandglass_policy sandglass_sandbox_os sandglass_test_support
   nlohmann_json::nlohmann_json GTest::gmock_main)

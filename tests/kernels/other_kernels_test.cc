@@ -71,7 +71,7 @@ const Cells kKept[] = {
      "ReadonlyAndTrapsAfterAnExit",
      {"readonly r=1; trap 'echo usr' USR1; exit 1", "echo $r; kill -USR1 $$"},
      "1\nusr\n"},
-    {"bash", "AnUnsetVariableUnderU", {"set -u; echo $nope"}, "", 127},
+    {"bash", "AnUnsetVariableUnderU", {"set -u; echo $nope"}, "", 1},
     {"bash", "BreakEndsTheCellAlone", {"z=1; break", "echo $z"}, "1\n"},
     {"bash", "ContinueEndsTheCellAlone", {"z=1; continue", "echo $z"}, "1\n"},
     {"bash",
@@ -111,6 +111,20 @@ const Cells kKept[] = {
      "/\n"},
     {"bash", "Traced", {"set -x", "echo on"}, "on\n"},
     {"bash",
+     "ACellIsTheMainFile",
+     {"f() { echo $1 ${FUNCNAME[1]}; }; "
+      "[[ \"${BASH_SOURCE[0]}\" == \"$0\" ]] && f \"$0\"",
+      "[[ $(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd) == $HOME ]]"},
+     "bash main\n"},
+    {"bash",
+     "ArgumentsAfterASignal",
+     {"set -- a 'b c'; kill -TERM $$", "echo \"$2\""},
+     "b c\n"},
+    {"bash",
+     "OnlyTheCellsTraps",
+     {"trap 'echo\n1' USR1; trap - TERM", "trap; trap -p TERM"},
+     "trap -- 'echo\n1' SIGUSR1\n"},
+    {"bash",
      "NoUnicodeMeans",
      {"x='\xE2\x82\xAC'", "echo ${#x} $x"},
      "1 \xE2\x82\xAC\n"},
@@ -141,6 +155,23 @@ const Cells kKept[] = {
      "ForAwait",
      {"for await (const n of [1, 2]) console.log(n)"},
      "1\n2\n"},
+    {"javascript",
+     "ACellIsTheMainFile",
+     {"[require.main === module, process.argv[1] === __filename, __filename "
+      "=== __dirname + '/main.js', __dirname === process.cwd()]"},
+     "[ true, true, true, true ]\n"},
+    {"javascript",
+     "ACellsImportMeta",
+     {"import {fileURLToPath} from 'url'\nconst {dirname, resolve} = "
+      "import.meta",
+      "[fileURLToPath(import.meta.url) === process.argv[1], dirname === "
+      "__dirname, resolve('fs')]"},
+     "[ true, true, 'node:fs' ]\n"},
+    {"javascript",
+     "AReturnEndsTheCell",
+     {"#!/usr/bin/env node\nconst r = 1; if (r) return; console.log('no')",
+      "r"},
+     "1\n"},
     {"javascript",
      "Require",
      {"const fs = require('fs')", "typeof fs.readSync"},
@@ -195,6 +226,24 @@ const Cells kKept[] = {
     {"ruby", "OutputThenResult", {"puts 'a'; 'b'"}, "a\n\"b\"\n"},
     {"ruby", "LastResult", {"5", "_ + 1"}, "6\n"},
     {"ruby", "OnlyTheCellsNames", {"local_variables - [:_]"}, "[]\n"},
+    {"ruby",
+     "ACellIsTheMainFile",
+     {"[__FILE__ == $0, $PROGRAM_NAME == __FILE__, File.expand_path(__dir__) "
+      "== Dir.pwd]"},
+     "[true, true, true]\n"},
+    {"ruby",
+     "DataOfACell",
+     {"DATA.read\n__END__\n\u00e4\nb\n", "DATA.rewind; DATA.readlines.size"},
+     "4\n"},
+    {"ruby",
+     "DataIsWhatFollowsTheEnd",
+     {"DATA = 1", "puts DATA.gets\n__END__\n\u00e4\nb\n"},
+     "\u00e4\n"},
+    {"ruby",
+     "StreamsGoneElsewhere",
+     {"$stdout.reopen('o'); $stderr.reopen('e'); puts 'in it'",
+      "puts 'back', File.read('o')"},
+     "back\nin it\n"},
     {"ruby",
      "ClosedStreams",
      {"$stdout.close; $stderr.close", "puts 'back'"},
@@ -262,19 +311,6 @@ TEST(OtherKernelErrors, AreToldByTheirParts) {
     EXPECT_EQ(result.err, "");
     EXPECT_EQ(kernel.Run("3").Shown(), "3\n");
   }
-}
-
-TEST(BashKernel, SpeaksAsBashWhereSomethingIsWrong) {
-  KernelProcess kernel({.language = "bash"});
-  EXPECT_EQ(kernel.Run("echo a\n\nno_command").err,
-            "bash: line 3: no_command: command not found\n");
-  const CellResult broken = kernel.Run("echo a\nif then\necho b");
-  EXPECT_EQ(broken.out, "a\n");
-  EXPECT_EQ(broken.exit_code, 2);
-  EXPECT_THAT(broken.err, StartsWith("bash: eval: line 2: syntax error near"));
-  EXPECT_EQ(kernel.Run("echo 'open").exit_code, 2);
-  EXPECT_EQ(kernel.Run("set -x; echo hi; exit 1").err,
-            "++ echo hi\n++ exit 1\n");
 }
 
 TEST(OtherKernelInput, IsTheCellsAndOnlyIts) {

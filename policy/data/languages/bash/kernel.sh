@@ -12,6 +12,9 @@
 # A shell that is told to exit can't go on. Its EXIT trap executes a fresh one in
 # the same process, which takes over variables, functions, traps and options.
 #
+# The shell's script is cells.bash, under the name bash: to itself a cell is a program
+# of that name, and $0, BASH_SOURCE and errors say so. It is started where it is.
+#
 # A cell's options and IFS must not change what is done here.
 
 # Ends the cell that has just run and takes the next one, into __sg_code. False
@@ -51,7 +54,7 @@ __sg_next() {
   fi
   if [[ -n $__sg_last ]]; then
     builtin unset -f trap
-    builtin trap - EXIT INT
+    builtin trap - EXIT INT "${__sg_signals[@]%:*}"
     if [[ -n $__sg_early ]]; then builtin kill -INT "$$"; fi
     builtin return 1
   fi
@@ -78,7 +81,32 @@ __sg_interrupt() {
   if [[ -n $__sg_id ]]; then builtin exit 130; fi
 }
 
-# The shell exits: by the cell's word, by an error under set -e, by an interrupt.
+__sg_signal() {
+  if [[ -n $__sg_id ]]; then
+    builtin printf '%s: ended by SIG%s\n' "$0" "$1" >&"$__sg_err"
+  fi
+}
+
+# That would end the shell. ILL, BUS and FPE are faults, which a shell that handles
+# them would repeat for ever.
+__sg_signals=(HUP:1 TRAP:5 ABRT:6 USR1:10 SEGV:11 USR2:12 PIPE:13 ALRM:14 TERM:15
+  XCPU:24 XFSZ:25 VTALRM:26 PROF:27 IO:29 PWR:30 SYS:31)
+
+# Such a signal ends the cell: of these signals those that are named, as in trap;
+# all without.
+__sg_guard() {
+  builtin local IFS=$' \t\n' one name number
+  for one in "${__sg_signals[@]}"; do
+    name=${one%:*} number=${one#*:}
+    if (($# == 0)) || [[ " ${*^^} " =~ \ (SIG)?$name\  || " $* " == *" $number "* ]]; then
+      # shellcheck disable=SC2064 # they are known now
+      builtin trap "{ __sg_signal $name; builtin exit $((128 + number)); } 2>/dev/null" \
+        "$name"
+    fi
+  done
+}
+
+# The shell exits: by the cell's word, by an error under set -e, by a signal.
 # Exit code and positional parameters are handed over.
 __sg_leave() {
   __sg_options=$(builtin set +o)
@@ -97,8 +125,12 @@ __sg_leave() {
   __sg_traps=$(builtin trap -p)
   __sg_shell_options=$(builtin shopt -p)
   builtin local fd
+  # With the fewest open files the script's is the last one above 9.
+  builtin eval "exec $((__sg_err + 1))<&-"
   exec {fd}< <(__sg_dump "$@")
-  BASH_ENV='' exec /bin/bash -c "$__sg_loop" bash "$__sg_file" "$fd"
+  builtin local directory=$PWD
+  builtin cd "$__sg_place" || builtin exit "$__sg_leaving"
+  BASH_ENV='' exec /bin/bash bash "$directory" "$fd"
 }
 
 # What $? is next.
@@ -116,8 +148,18 @@ __sg_dump() {
   builtin printf '\n'
 }
 
-# A cell's own EXIT trap is called when the shell would exit.
+# A cell's own EXIT trap is called when the shell would exit. The kernel's are not
+# listed.
 trap() {
+  if (($# == 0)) || [[ $1 == -p ]]; then
+    builtin local line list
+    # shellcheck disable=SC2064 # as it was given
+    list=$(builtin trap "$@")
+    while IFS= builtin read -r line; do
+      if [[ $line != "trap -- '{ __sg_"* ]]; then builtin printf '%s\n' "$line"; fi
+    done <<<"${list:-"trap -- '{ __sg_"}"
+    builtin return
+  fi
   if [[ $BASHPID == "$__sg_pid" && $# -ge 2 && $1 != -[lp]* ]]; then
     local -a words=("$@") rest=()
     builtin local word on_exit=
@@ -136,7 +178,11 @@ trap() {
     fi
   fi
   # shellcheck disable=SC2064 # as it was given
-  builtin trap "$@"
+  builtin trap "$@" || builtin return
+  if [[ $BASHPID == "$__sg_pid" ]]; then
+    if [[ $1 == -- ]]; then builtin shift; fi
+    if [[ $1 == - || $# -eq 1 ]]; then __sg_guard "$@"; fi
+  fi
 }
 builtin declare -ft trap
 
@@ -146,41 +192,34 @@ __sg_start() {
   # Out of the way of a cell's files.
   builtin local most
   most=$(builtin ulimit -n)
-  if [[ $most == unlimited ]] || ((most > 254)); then most=254; fi
-  __sg_in=$((most - 4)) __sg_events=$((most - 3))
-  __sg_out=$((most - 2)) __sg_err=$((most - 1))
+  # The last one is the script's.
+  if [[ $most == unlimited ]] || ((most > 255)); then most=255; fi
+  __sg_in=$((most - 5)) __sg_events=$((most - 4))
+  __sg_out=$((most - 3)) __sg_err=$((most - 2))
   builtin eval "exec $__sg_in<&0 $__sg_events>&3 $__sg_out>&1 $__sg_err>&2 3>&-"
   builtin printf '{"ev":"ready","pid":%d}\n' "$$" >&"$__sg_events"
 }
 
-# What the shell itself executes. In a file its errors would have that file's
-# name, in more than one line other numbers. When a break leaves it, a fresh shell
-# goes on.
 if [[ $0 == "${BASH_SOURCE[0]}" ]]; then
-  # Standard error is put aside, because set -x writes there.
-  # shellcheck disable=SC2016
-  loop='source "$1"; '
-  # shellcheck disable=SC2016
-  loop+='while { __sg_end=$? __sg_flags=$-; builtin set +efnuvxC; } 2>/dev/null'
-  # shellcheck disable=SC2016
-  loop+=' && __sg_next; do __sg_was "$__sg_end"'
-  # shellcheck disable=SC2016
-  loop+='; builtin eval "$__sg_restore$__sg_code"; done'
-  # shellcheck disable=SC2016
-  loop+='; if [[ -n $__sg_last ]]; then __sg_was 0'
-  # shellcheck disable=SC2016
-  loop+='; builtin eval "$__sg_restore$__sg_code"; fi'
-  exec /bin/bash -c "$loop" bash "$0"
+  directory=$PWD
+  cd "$(dirname "$0")" || exit
+  exec /bin/bash bash "$directory"
 fi
-if (($# == 1)); then
-  __sg_file=$1 __sg_loop=$BASH_EXECUTION_STRING
+__sg_place=$PWD __sg_directory=$1 __sg_state=$2
+builtin set --
+if [[ -z $__sg_state ]]; then
   __sg_start
-  builtin set --
+  __sg_guard
+  builtin cd -- "$__sg_directory" || builtin exit
+  builtin unset -v OLDPWD
 else
-  __sg_state=$2
-  builtin set --
-  builtin source "/dev/fd/$__sg_state" 2>/dev/null
+  # Closed before others are opened, for the same reason.
+  __sg_text=$(<"/dev/fd/$__sg_state")
   exec {__sg_state}<&-
+  # One that is gone can't be gone to.
+  builtin cd -- "$__sg_directory" 2>/dev/null || builtin cd / || builtin exit
+  builtin eval "$__sg_text" 2>/dev/null
+  __sg_text=
   builtin eval "$__sg_shell_options"
   builtin eval "$__sg_traps"
   builtin eval "$__sg_options"

@@ -14,8 +14,10 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import jdk.internal.access.SharedSecrets;
@@ -52,7 +54,12 @@ public final class Kernel {
     "java.util.concurrent.*", "java.util.function.*", "java.util.regex.*", "java.util.stream.*",
   };
   private static final Pattern MAIN =
-      Pattern.compile("public\\s+static\\s+void\\s+main\\s*\\(\\s*(final\\s+)?String");
+      Pattern.compile(
+          "(public\\s+static|static\\s+public)\\s+(final\\s+)?void\\s+main\\s*\\("
+              + "\\s*(final\\s+)?String");
+  // Of a whole file, before all else but comments. JShell's classes are in a package of its own.
+  private static final Pattern PACKAGE =
+      Pattern.compile("((?:\\s++|//.*+|/\\*(?s:.*?)\\*/)*+)package\\s+[\\w.\\s]+;");
 
   private final FileOutputStream events;
   private final JShell shell;
@@ -235,7 +242,8 @@ public final class Kernel {
   private int evaluate(String code) throws IOException {
     List<Snippet> snippets = new ArrayList<>();
     SnippetEvent last = null;
-    String rest = code;
+    Matcher named = PACKAGE.matcher(code);
+    String rest = named.lookingAt() ? named.group(1) + code.substring(named.end()) : code;
     while (!rest.isBlank() && !isInterrupted()) {
       CompletionInfo info = analysis.analyzeCompletion(rest);
       String source = info.source() == null ? rest : info.source();
@@ -262,10 +270,23 @@ public final class Kernel {
       if (MAIN.matcher(snippet.source()).find()) name = ((TypeDeclSnippet) snippet).name();
     }
     if (name == null) return 0;
+    Set<Thread> before = Thread.getAllStackTraces().keySet();
     for (SnippetEvent event : shell.eval(name + ".main(new String[0]);")) {
       if (event.causeSnippet() == null && !isFine(event)) return 1;
     }
-    return 0;
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (!before.contains(thread) && !thread.isDaemon()) await(thread);
+    }
+    return isInterrupted() ? INTERRUPTED : 0;
+  }
+
+  /** A program goes on as long as its threads do. */
+  private void await(Thread thread) {
+    try {
+      while (thread.isAlive() && !isInterrupted()) thread.join(50);
+    } catch (InterruptedException interruption) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private static boolean isExpression(Snippet snippet) {

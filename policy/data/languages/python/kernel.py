@@ -26,6 +26,7 @@ from posix import dup2 as _k_dup2
 from posix import read as _k_read
 from _thread import get_ident as _k_thread
 
+_K_MAIN = "main.py"
 _K_READ = 64 * 1024
 _K_ACK = b'{"op":"ack"}\n'
 _K_INTERRUPT = 2
@@ -137,18 +138,20 @@ class _KernelStreams:
         if self._flush_c_files is not None:
             self._flush_c_files(None)
 
+    @staticmethod
+    def _is(fd, identity):
+        try:
+            return _k_identity(fd) == identity
+        except OSError:
+            return False
+
     def repair(self):
-        """What a cell has closed is open for the next one."""
+        """What a cell has closed, or turned to another file, is as it was for the
+        next one."""
         for fd, name in ((1, "stdout"), (2, "stderr")):
-            try:
-                _k_fstat(fd)
-            except OSError:
-                high, identity = self._kept[fd]
-                try:
-                    if _k_identity(high) == identity:
-                        _k_dup2(high, fd)
-                except OSError:
-                    pass
+            high, identity = self._kept[fd]
+            if not self._is(fd, identity) and self._is(high, identity):
+                _k_dup2(high, fd)
             file = getattr(sys, name, None)
             if file is None or getattr(file, "closed", False) is True:
                 self._open_output(name)
@@ -229,6 +232,9 @@ class _Kernel:
             name = function.__name__
             __builtins__[name] = function
             setattr(builtins, name, function)
+        # To itself a cell is the program's main file. There is no such file: what
+        # would open it, as multiprocessing does, asks __main__.
+        __builtins__["__file__"] = builtins.__file__ = os.path.abspath(_K_MAIN)
         os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
         _k_watch_imports(self._cells)
         self._way = _KernelWay(self._loaded_by_start)

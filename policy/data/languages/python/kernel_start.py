@@ -73,7 +73,7 @@ def _k_main():
     module = type(sys)("__main__")
     module.__builtins__ = builtins
     _k_modules["__main__"] = module
-    sys.argv = [""]
+    sys.argv = [_K_MAIN]
     directory = os.path.dirname(os.path.abspath(__file__))
     if sys.path and os.path.abspath(sys.path[0]) == directory:
         del sys.path[0]

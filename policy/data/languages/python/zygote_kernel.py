@@ -13,7 +13,7 @@ def _prepare_kernel(events, env):
     cells in a new __main__. Where it returns, the last cell's program ends."""
     global _kernel, _main
     _set_environment(env)
-    sys.argv = [""]
+    sys.argv = [_K_MAIN]
     sys.orig_argv = [sys.executable]
     # The working directory, as it will be.
     sys.path[:] = ["", *_python_path(), *_search_path]

@@ -78,6 +78,7 @@ module SandglassKernel
       @most_bytes = command["max_result_bytes"] || MOST_RESULT_BYTES
       read_from(command["stdin"])
       ARGV.replace(command["args"]) if command["args"] && !ARGV.frozen?
+      be_main(command["code"])
       outcome = evaluate(command["code"], command.fetch("rich", true))
       finish(outcome)
     rescue Interrupt => error
@@ -112,10 +113,20 @@ module SandglassKernel
                  exit_code: outcome.exit_code, count: @count)
     end
 
+    # To itself a cell is the program's main file.
+    def be_main(code)
+      $PROGRAM_NAME = "<cell #{@count}>"
+      return unless code =~ /^__END__\r?(?:\n|\z)/
+      data = temporary(code)
+      data.pos = code.bytesize - $~.post_match.bytesize
+      Object.send(:remove_const, :DATA) if Object.const_defined?(:DATA, false)
+      Object.const_set(:DATA, data)
+    end
+
     def evaluate(code, rich)
       @inside = true
       trap("INT", @handler || "DEFAULT")
-      value = TOPLEVEL_BINDING.eval(code, "<cell #{@count}>", 1)
+      value = TOPLEVEL_BINDING.eval(code, $PROGRAM_NAME, 1)
       TOPLEVEL_BINDING.local_variable_set(:_, value)
       show(value) if rich && !value.nil? && Process.pid == @pid
       flush
@@ -224,10 +235,7 @@ module SandglassKernel
       if content.nil?
         file = File.open(File::NULL, "r")
       else
-        file = File.open("/tmp", File::RDWR | File::TMPFILE, 0o600)
-        file.binmode
-        file.write(content.unpack1("m"))
-        file.rewind
+        file = temporary(content.unpack1("m"))
       end
       if STDIN.closed?
         $stdin = file
@@ -238,10 +246,27 @@ module SandglassKernel
       end
     end
 
-    # What a cell has closed is open for the next one.
+    def temporary(content)
+      file = File.open("/tmp", File::RDWR | File::TMPFILE, 0o600)
+      file.binmode
+      file.write(content)
+      file.rewind
+      file
+    end
+
+    # What a cell has closed, or turned to another file, is as it was for the next
+    # one.
     def repair
+      turn_back(STDOUT, @out)
+      turn_back(STDERR, @err)
       $stdout = open_again(STDOUT, @out) if !$stdout.respond_to?(:write) || closed?($stdout)
       $stderr = open_again(STDERR, @err) if !$stderr.respond_to?(:write) || closed?($stderr)
+    end
+
+    def turn_back(io, kept)
+      return if io.closed? || File.identical?(io, kept)
+      io.reopen(kept)
+      io.sync = true
     end
 
     def closed?(io)

@@ -62,6 +62,19 @@ TEST(KernelCommands, ACellMayHaveArguments) {
   EXPECT_EQ(command["id"], 7);
 }
 
+TEST(RunCommand, LeavesOutAByteOrderMark) {
+  EXPECT_EQ(RunCommand(kBytes, 7,
+                       "\xEF\xBB\xBF"
+                       "x\xEF\xBB\xBF",
+                       "", true),
+            "run 7 4 0\nx\xEF\xBB\xBF");
+  EXPECT_EQ(nlohmann::json::parse(RunCommand(kJson, 1,
+                                             "\xEF\xBB\xBF"
+                                             "x",
+                                             "", true))["code"],
+            "x");
+}
+
 TEST(RunCommand, CodeNeedNotBeText) {
   const auto json =
       nlohmann::json::parse(RunCommand(kJson, 1, "a\xff", "", {}));
