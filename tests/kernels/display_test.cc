@@ -276,6 +276,12 @@ TEST_P(Results, ImagesAndTablesAreShown) {
       OnlyData(Run("import pandas\npandas.DataFrame({'a': [1, 2]})"));
   EXPECT_EQ(table["text/plain"], "   a\n0  1\n1  2");
   EXPECT_THAT(table.value("text/html", ""), HasSubstr("<table"));
+  const Json wide = OnlyData(
+      Run("pandas.DataFrame({f'a_long_name_{i}': [i] for i in range(20)})"));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(wide.value("text/plain", ""),
+                HasSubstr(absl::StrCat("a_long_name_", i, " ")));
+  }
 }
 
 TEST_P(Results, FormulasOfSympyAreShown) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernel_process.h"
@@ -14,6 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::SizeIs;
 
 class IPython : public ::testing::Test {
  protected:
@@ -58,6 +60,20 @@ TEST_F(IPython, MagicsRun) {
   EXPECT_THAT(Run("def f(a):\n  'words'\n").events, IsEmpty());
   EXPECT_THAT(Run("f?").out, HasSubstr("words"));
   EXPECT_THAT(Run("f??").out, HasSubstr("def f(a)"));
+}
+
+TEST_F(IPython, FiguresAreShownWhicheverWayACellChooses) {
+  if (!MissingModules({"matplotlib"}).empty()) {
+    ASSERT_FALSE(MustRun());
+    GTEST_SKIP() << "NOT RUN: matplotlib";
+  }
+  for (const char* way : {"notebook", "widget", "qt", "tk", "inline"}) {
+    const CellResult shown = Run(absl::StrCat(
+        "%matplotlib ", way,
+        "\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"));
+    ASSERT_THAT(shown.Events("display"), SizeIs(1)) << way << shown;
+    EXPECT_TRUE(shown.Events("display")[0]["data"].contains("image/png"));
+  }
 }
 
 TEST_F(IPython, DisplayFunctionsShowTheirValue) {

@@ -45,11 +45,13 @@ class _KernelFinder:
 
 
 def _k_watch_imports(cells):
-    """Lets matplotlib and IPython know, now or as they are imported."""
+    """Lets modules know of the kernel, now or as they are imported."""
     actions = {
         "matplotlib": _k_choose_backend,
         "matplotlib.font_manager": _k_keep_fallback_fonts,
         "matplotlib.pyplot": lambda module: _k_patch_show(module, cells.screen),
+        "numba.core.caching": _k_cache_cells,
+        "pandas": _k_widen_tables,
         "IPython": lambda module: _k_make_shell(cells),
     }
     for name in [name for name in actions if name in _k_modules]:
@@ -97,6 +99,40 @@ def _k_keep_fallback_fonts(font_manager):
         return paths
 
     font_manager.FontManager._find_fonts_by_props = find_fonts
+
+
+def _k_widen_tables(pandas):
+    """Without ipykernel it takes all for a terminal, and leaves out the columns
+    that 80 characters have no room for. As in a notebook lines are broken."""
+    try:
+        if pandas.get_option("display.max_columns") == 0:
+            pandas.set_option("display.max_columns", 20)
+    except Exception:
+        pass
+
+
+def _k_cache_cells(caching):
+    """numba's cache=True: as for IPython's cells, which it knows by the names of
+    their files, but in the directory for temporary files."""
+    try:
+        # Both have had an underscore.
+        names = vars(caching)
+        known = names.get("IPythonCacheLocator") or caching._IPythonCacheLocator
+        cache = names.get("CacheImpl") or caching._CacheImpl
+
+        class KernelCellLocator(known):
+            def get_cache_path(self):
+                return os.path.join(_k_own("tempfile").gettempdir(), "numba_cache")
+
+            @classmethod
+            def from_function(cls, function, file):
+                if not file.startswith("<cell "):
+                    return None
+                return super().from_function(function, f"<ipython-{file}")
+
+        cache._locator_classes.append(KernelCellLocator)
+    except Exception:
+        pass
 
 
 def _k_patch_show(pyplot, screen):
@@ -192,6 +228,10 @@ def _k_shell_class(cells):
 
         def enable_gui(self, gui=None):
             pass
+
+        def enable_matplotlib(self, gui=None):
+            """Whichever way a cell chooses, there is this one."""
+            return super().enable_matplotlib("inline")
 
         def system(self, cmd):
             """!command: its output goes where the cell's does."""
