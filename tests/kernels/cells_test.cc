@@ -418,6 +418,32 @@ TEST(PythonKernel, OfAZygoteIsLikeAnyOther) {
   EXPECT_EQ(kernel.Wait(), 70);
 }
 
+// numba looks for one by the name of the function's file; here a stand-in of
+// it.
+TEST(PythonKernel, FunctionsOfCellsHaveAPlaceForWhatNumbaCompiles) {
+  KernelProcess kernel;
+  ASSERT_EQ(kernel
+                .Run(R"(
+import os
+os.makedirs('numba/core')
+with open('numba/core/caching.py', 'w') as file: file.write("""
+class IPythonCacheLocator:
+  @classmethod
+  def from_function(cls, function, file):
+    return cls() if file.startswith('<ipython-') else None
+class CacheImpl:
+  _locator_classes = [IPythonCacheLocator]
+""")
+from numba.core import caching
+def f(): pass
+found = [kind.from_function(f, f.__code__.co_filename)
+         for kind in caching.CacheImpl._locator_classes])")
+                .status,
+            "ok");
+  EXPECT_EQ(kernel.Run("found[0], found[1].get_cache_path()").Shown(),
+            "(None, '/tmp/numba_cache')\n");
+}
+
 TEST(PythonKernel, WhatACellExecutesHasNoneOfItsChannels) {
   KernelProcess kernel;
   const CellResult result = kernel.Run(

@@ -33,6 +33,7 @@ struct Speech {
   std::string set, get, value;  // a value that stays, by output
   std::string fail, error;      // an error, and its name or what stderr has
   std::string loop;             // never ends by itself
+  std::string program;          // prints "whole" where it is the main file
   std::string leave;            // leaves with exit code 3; empty: can't
   std::string die;              // ends the kernel at once
   std::string echo_input;       // prints what it reads
@@ -114,6 +115,15 @@ TEST_P(SessionLanguages, HaveContextsOfTheirOwnAndCommonFiles) {
             speech.value);
 }
 
+TEST_P(SessionLanguages, TakeWholePrograms) {
+  TestSession session(client(), SessionIn(GetParam().language));
+  // As an editor may have written it: with a byte-order mark.
+  const RunResult result =
+      session.Run(absl::StrCat("\xEF\xBB\xBF", GetParam().program));
+  ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(result.response.stdout().data(), "whole\n");
+}
+
 const Speech kSpeeches[] = {
     {.language = "bash",
      .set = "x=7; f() { echo \"$x $1\"; }; cd /tmp",
@@ -122,6 +132,7 @@ const Speech kSpeeches[] = {
      .fail = "if then",
      .error = "bash: eval: line 1: syntax error",
      .loop = "while :; do :; done",
+     .program = "[[ \"${BASH_SOURCE[0]}\" == \"$0\" ]] && echo whole",
      .leave = "f b; exit 3",
      .die = "kill -9 $$",
      .echo_input = "cat",
@@ -134,6 +145,8 @@ const Speech kSpeeches[] = {
      .fail = "null.x",
      .error = "TypeError",
      .loop = "for (;;);",
+     .program = "if (require.main === module) "
+                "setTimeout(() => console.log('whole'), 10)",
      .leave = "process.exit(3)",
      .die = "process.kill(process.pid, 'SIGKILL')",
      .echo_input = "process.stdout.write(require('fs').readFileSync(0))",
@@ -146,6 +159,7 @@ const Speech kSpeeches[] = {
      .fail = "1 / 0",
      .error = "ZeroDivisionError",
      .loop = "loop {}",
+     .program = "print DATA.read if __FILE__ == $0\n__END__\nwhole\n",
      .leave = "exit 3",
      .die = "Process.kill(:KILL, $$)",
      .echo_input = "print STDIN.read",
@@ -158,6 +172,9 @@ const Speech kSpeeches[] = {
      .fail = "Object o = null; o.toString();",
      .error = "java.lang.NullPointerException",
      .loop = "while (true) {}",
+     .program = "package a.b;\npublic class Main { public static void "
+                "main(String[] a) { new Thread(() -> "
+                "System.out.println(\"whole\")).start(); } }",
      .die = "System.exit(4);",
      .echo_input = "System.out.write(System.in.readAllBytes());",
      .bytes = "System.out.write(255);",
