@@ -9,6 +9,7 @@
 #include "sandbox/yard/sandbox.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/job/job.h"
+#include "server/job/job_environment.h"
 #include "server/job/session_spec.h"
 
 namespace sandglass::server {
@@ -42,16 +43,6 @@ policy::LibraryOffer OfferTo(const policy::Language* language,
 // The environment of a session's processes: the base, the language's, the
 // profile's and the session's own variables, each overriding those before.
 policy::StringPairs SessionEnvironment(const SessionSpec& spec);
-// The variables that every program has.
-policy::StringPairs BaseEnvironment();
-// How runtimes that go by the machine, and not by its files of control groups,
-// are told what a jail may use, whoever starts them in it.
-policy::StringPairs LimitEnvironment(const policy::Limits& limits);
-// The variables as execve(2) takes them: "NAME=value".
-policy::Command AsWords(const policy::StringPairs& env);
-// Adds the variables of `layer` to `env`, replacing the values of names that
-// are there already; a name keeps its place.
-void Overlay(const policy::StringPairs& layer, policy::StringPairs& env);
 
 // Makes a job that starts a kernel in a jail of its own. `code` is its first
 // cell; the zygote is chosen by it. The language of `spec` must have a kernel.

@@ -88,7 +88,9 @@ add_executable(sandglass_e2e_test
   security/posture/posture_kinds.cc
   security/posture/posture_test.cc
   security/hostile/shadowed_names_test.cc
-  security/hostile/tamper_test.cc)
+  security/hostile/tamper_test.cc
+  e2e/sessions/run_results_test.cc
+  e2e/sessions/session_runtimes_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE

@@ -2,14 +2,11 @@
 // programs that keep files.
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/support/calls/execs.h"
 #include "tests/support/calls/sessions.h"
 #include "tests/support/daemon/daemon_fixture.h"
 
@@ -441,64 +438,6 @@ TEST_F(SessionGuests, GuestsOutsideOfTheProfileAreRefused) {
   EXPECT_EQ(result.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(result.status.error_message(),
               HasSubstr("profile strict does not allow bash"));
-}
-
-// By each runtime's own report, with and without the variables for it.
-TEST_F(SessionGuests, RuntimesSeeTheLimitsAndNotTheMachine) {
-  v1::CreateSessionRequest create;
-  create.mutable_limits()->set_memory_bytes(uint64_t{512} << 20);
-  create.mutable_limits()->set_cpu_millis(1000);
-  TestSession session(client(), create);
-  ASSERT_THAT(session.status(), IsOk());
-  const auto prints = [&](const std::string& command) {
-    return Prints(session, "bash", command);
-  };
-  constexpr char kJava[] =
-      "cat >M.java <<'E'\nclass M { public static void main(String[] a) { var "
-      "r "
-      "= Runtime.getRuntime(); System.out.println(r.availableProcessors() + \" "
-      "\" + (r.maxMemory() >> 20 <= 256)); } }\nE\n"
-      "java M.java; env -i /usr/bin/java M.java";
-  EXPECT_EQ(prints(kJava), "1 true\n1 true\n");
-  constexpr char kNode[] =
-      "console.log(os.cpus().length, os.totalmem() / 2 ** 20, "
-      "v8.getHeapStatistics().heap_size_limit < 512 * 2 ** 20)";
-  EXPECT_EQ(prints(absl::StrCat("node -e '", kNode,
-                                "'; env -i node -e '", kNode, "'")),
-            "1 512 true\n1 512 true\n");
-  EXPECT_EQ(prints("python3 -c 'import os; print(os.cpu_count())'; nproc"),
-            "1\n1\n");
-  EXPECT_EQ(prints("free -m | awk '/Mem/ {print $2}'"
-                   "; grep -c ^processor /proc/cpuinfo; grep -c ^cpu /proc/stat"
-                   "; cat /sys/devices/system/cpu/online"),
-            "512\n1\n2\n0\n");
-  // Where a runtime looks for its group.
-  EXPECT_EQ(prints("cd /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup) && "
-                   "cat memory.max cpu.max"),
-            "536870912\n100000 100000\n");
-  EXPECT_EQ(prints("(echo 1 >/sys/fs/cgroup/memory.max; "
-                   "echo 1 >/proc/meminfo) 2>&1 | grep -c Read-only"),
-            "2\n");
-}
-
-TEST_F(SessionGuests, CommandsOfAGoSessionHaveThePreparedCache) {
-  TestSession session(client(), SessionIn("go"));
-  ASSERT_THAT(session.status(), IsOk());
-  const auto execs = v1::ExecService::NewStub(grpc::CreateChannel(
-      daemon().address(), grpc::InsecureChannelCredentials()));
-  // What go made anew are files; what was there are links.
-  const ExecResult built = Execute(
-      *execs,
-      Command(session.id(),
-              "printf 'module main\\n\\ngo 1.19\\n' >go.mod; "
-              "printf 'package main\\nimport \"net/http\"\\nfunc main() { "
-              "println(http.StatusText(200)) }\\n' >main.go; "
-              "go build -o x . && ./x 2>&1 && go vet . && "
-              "find ~/.cache/go-build -name '*-d' -type f | wc -l"));
-  ASSERT_THAT(built.status, IsOk());
-  EXPECT_EQ(built.err(), "");
-  ASSERT_TRUE(absl::StartsWith(built.out(), "OK\n")) << built.out();
-  EXPECT_LT(std::atoi(built.out().c_str() + 3), 20) << built.out();
 }
 
 }  // namespace

@@ -294,7 +294,7 @@ void AddMounts(const Scene& scene, const Member& member, Facts& facts) {
     }
     const int layer = ++layers[mount.point];
     std::string key = absl::StrCat("mount ", mount.point);
-    if (layer > 1) absl::StrAppend(&key, " #", layer);
+    if (layer > 1) absl::StrAppend(&key, " layer ", layer);
     const HostMount* host = HostMountOf(mount.device, mount.root);
     std::string what;
     if (mount.type == "cgroup2") {
