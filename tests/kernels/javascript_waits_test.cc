@@ -12,7 +12,6 @@ namespace sandglass::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 class JavaScriptWaits : public ::testing::Test {
@@ -62,10 +61,11 @@ TEST_F(JavaScriptWaits, NotForWhatGoesOn) {
           "c.write(d))).listen(0, '127.0.0.1'); "
           "const ticks = setInterval(() => {}, 10); "
           "require('fs').watchFile('/dev/null', () => {}); 0");
-  EXPECT_THAT(started.err,
-              MatchesRegex("goes on after this cell: a server at "
-                           "127.0.0.1:[0-9]+, an interval of 10 ms, a watch "
-                           "of a file\n"));
+  EXPECT_THAT(started.err, StartsWith("goes on after this cell: "));
+  for (const char* what : {"a server at 127.0.0.1:", "an interval of 10 ms",
+                           "a watch of a file"}) {
+    EXPECT_THAT(started.err, HasSubstr(what));
+  }
   // A connection at which nothing happens, and what is started by what goes on.
   const CellResult idle = Run(
       "const c = require('net').connect(s.address().port, '127.0.0.1', () => "
@@ -96,7 +96,7 @@ TEST_F(JavaScriptWaits, AnErrorIsOfTheCellThatCausedIt) {
     EXPECT_EQ(failed.exit_code, 1) << code << failed;
     EXPECT_EQ(failed.Error("value"), "late");
   }
-  Run("var go; setInterval(() => { if (go) { setImmediate(go); "
+  Run("var go; setInterval(() => { if (go) { go(); "
       "throw new Error('of the fifth'); } }, 1); 0");
   const CellResult next =
       Run("await new Promise((resolve) => { go = resolve; }); "
