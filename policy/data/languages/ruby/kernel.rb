@@ -117,7 +117,7 @@ module SandglassKernel
     def be_main(code)
       $PROGRAM_NAME = "<cell #{@count}>"
       return unless code =~ /^__END__\r?(?:\n|\z)/
-      data = temporary(code)
+      data = temporary(code).set_encoding(code.encoding)
       data.pos = code.bytesize - $~.post_match.bytesize
       Object.send(:remove_const, :DATA) if Object.const_defined?(:DATA, false)
       Object.const_set(:DATA, data)
