@@ -34,7 +34,7 @@ TEST(BashKernel, ASignalThatWouldEndTheShellEndsTheCell) {
        std::vector<std::tuple<std::string, int>>{{"HUP", 1},
                                                  {"ABRT", 6},
                                                  {"SEGV", 11},
-                                                 {"PIPE", 13},
+                                                 {"ALRM", 14},
                                                  {"TERM", 15},
                                                  {"SYS", 31}}) {
     for (const char* before : {"", "trap - ", "trap -- - SIG"}) {

@@ -122,7 +122,7 @@ const Cells kKept[] = {
      "b c\n"},
     {"bash",
      "OnlyTheCellsTraps",
-     {"trap 'echo\n1' USR1; trap - TERM", "trap; trap -p TERM"},
+     {"trap 'echo\n1' USR1; trap - TERM", "trap -p USR1 TERM HUP EXIT"},
      "trap -- 'echo\n1' SIGUSR1\n"},
     {"bash",
      "NoUnicodeMeans",
