@@ -199,12 +199,13 @@ class Walk {
 
 bool ReadNames(const os::Fd& directory, size_t max,
                std::vector<std::string>& names, bool& more) {
-  os::Fd own(
-      ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Not opened anew: Landlock would walk up the whole tree once more.
+  os::Fd own(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 0));
   if (!own.valid()) return false;
   const DirStream stream(::fdopendir(own.get()), ::closedir);
   if (stream == nullptr) return false;
   (void)own.release();  // the stream owns it now
+  ::rewinddir(stream.get());
   more = false;
   // glibc's readdir is unsafe only where threads share one stream.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
