@@ -98,14 +98,14 @@ std::vector<Hint> FindUnseen(const HintFacts& facts) {
   if (facts.files_lost > 0) {
     hints.push_back(
         {"files-lost",
-         absl::StrCat("The program left ", facts.files_lost,
+         absl::StrCat("What the program left in /workspace (", facts.files_lost,
                       facts.files_lost == 1 ? " file or directory"
                                             : " files and directories",
-                      " in /workspace, which end with the run: name what is to "
-                      "be brought back (--fetch), or use a session.")});
+                      ") ends with the run: name what is to be brought back "
+                      "(--fetch), or use a session.")});
   }
   constexpr absl::string_view kWithValues[] = {"python", "javascript", "ruby"};
-  if (facts.stdout_tail.empty() && facts.stderr_tail.empty() &&
+  if (hints.empty() && facts.stdout_tail.empty() && facts.stderr_tail.empty() &&
       std::find(std::begin(kWithValues), std::end(kWithValues), language) !=
           std::end(kWithValues) &&
       EndsInValue(source)) {

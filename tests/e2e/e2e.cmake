@@ -68,7 +68,6 @@ add_executable(sandglass_e2e_test
   e2e/warm/prestart_faults_test.cc
   e2e/warm/prestart_test.cc
   e2e/runs/response_test.cc
-  e2e/runs/hints_test.cc
   e2e/runs/service_test.cc
   e2e/sessions/session_cli_test.cc
   e2e/sessions/session_faults_test.cc
@@ -90,7 +89,8 @@ add_executable(sandglass_e2e_test
   security/hostile/shadowed_names_test.cc
   security/hostile/tamper_test.cc
   e2e/sessions/run_results_test.cc
-  e2e/sessions/session_runtimes_test.cc)
+  e2e/sessions/session_runtimes_test.cc
+  e2e/runs/hints_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
