@@ -147,8 +147,9 @@ void InspectProc() {
                          "/etc/machine-id", "/.dockerenv"},
               &HasContent);
   ReportThose("host-places",
-              std::array{"/root", "/sys", "/boot", "/run", "/mnt", "/srv",
-                         "/media", "/var/lib", "/var/log", "/sys/fs/cgroup"},
+              std::array{"/root", "/boot", "/run", "/mnt", "/srv", "/media",
+                         "/var/lib", "/var/log", "/sys/class", "/sys/kernel",
+                         "/sys/fs/cgroup/system.slice"},
               &HasEntries);
 }
 
