@@ -18,7 +18,7 @@ class SessionRuntimes : public DaemonTest {};
 // By each runtime's own report, with and without the variables for it.
 TEST_F(SessionRuntimes, RuntimesSeeTheLimitsAndNotTheMachine) {
   v1::CreateSessionRequest create;
-  create.mutable_limits()->set_memory_bytes(uint64_t{512} << 20);
+  create.mutable_limits()->set_memory_bytes(uint64_t{256} << 20);
   create.mutable_limits()->set_cpu_millis(1000);
   TestSession session(client(), create);
   ASSERT_THAT(session.status(), IsOk());
@@ -41,17 +41,17 @@ TEST_F(SessionRuntimes, RuntimesSeeTheLimitsAndNotTheMachine) {
       "v8.getHeapStatistics().heap_size_limit < 512 * 2 ** 20)";
   EXPECT_EQ(prints(absl::StrCat("node -e '", kNode, "'; env -i node -e '",
                                 kNode, "'")),
-            "1 512 true\n1 512 true\n");
+            "1 256 true\n1 256 true\n");
   EXPECT_EQ(prints("python3 -c 'import os; print(os.cpu_count())'; nproc"),
             "1\n1\n");
   EXPECT_EQ(prints("free -m | awk '/Mem/ {print $2}'"
                    "; grep -c ^processor /proc/cpuinfo; grep -c ^cpu /proc/stat"
                    "; cat /sys/devices/system/cpu/online"),
-            "512\n1\n2\n0\n");
+            "256\n1\n2\n0\n");
   // Where a runtime looks for its group.
   EXPECT_EQ(prints("cd /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup) && "
                    "cat memory.max cpu.max"),
-            "536870912\n100000 100000\n");
+            "268435456\n100000 100000\n");
   EXPECT_EQ(prints("(echo 1 >/sys/fs/cgroup/memory.max; "
                    "echo 1 >/proc/meminfo) 2>&1 | grep -c Read-only"),
             "2\n");
@@ -71,8 +71,9 @@ TEST_F(SessionRuntimes, CommandsOfAGoSessionHaveThePreparedCache) {
               "printf 'module main\\n\\ngo 1.19\\n' >go.mod; "
               "printf 'package main\\nimport \"net/http\"\\nfunc main() { "
               "println(http.StatusText(200)) }\\n' >main.go; "
-              "go build -o x . && ./x 2>&1 && go vet . && "
-              "find ~/.cache/go-build -name '*-d' -type f | wc -l"));
+              "go build -o x . && ./x 2>&1 && "
+              "find ~/.cache/go-build -name '*-d' -type f | wc -l && "
+              "go vet ."));
   ASSERT_THAT(built.status, IsOk());
   EXPECT_EQ(built.err(), "");
   ASSERT_TRUE(absl::StartsWith(built.out(), "OK\n")) << built.out();
