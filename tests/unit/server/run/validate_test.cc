@@ -336,7 +336,7 @@ TEST(RichResults, ComeFromAKernelThatNeedsNoCompiler) {
     request.set_language("both");
     request.set_code("1");
     request.set_rich_results(rich);
-    const auto valid = ValidateRunCode(*set, request);
+    const auto valid = ValidateRunCode(*set, std::move(request));
     ASSERT_TRUE(valid.ok()) << valid.status();
     EXPECT_EQ(valid->job.compile.has_value(), !rich);
   }

@@ -56,8 +56,8 @@ TEST(RunCommand, InBytesSaysItsLengths) {
 }
 
 TEST(KernelCommands, ACellMayHaveArguments) {
-  const auto command = nlohmann::json::parse(
-      WithArguments(RunCommand(kJson, 7, "1", "", true), {"a b", "\"\n"}));
+  const auto command = nlohmann::json::parse(WithArguments(
+      RunCommand(kJson, 7, "1", "", {.rich = true}), {"a b", "\"\n"}));
   EXPECT_EQ(command["args"], nlohmann::json({"a b", "\"\n"}));
   EXPECT_EQ(command["id"], 7);
 }
@@ -66,12 +66,12 @@ TEST(RunCommand, LeavesOutAByteOrderMark) {
   EXPECT_EQ(RunCommand(kBytes, 7,
                        "\xEF\xBB\xBF"
                        "x\xEF\xBB\xBF",
-                       "", true),
+                       "", {.rich = true}),
             "run 7 4 0\nx\xEF\xBB\xBF");
   EXPECT_EQ(nlohmann::json::parse(RunCommand(kJson, 1,
                                              "\xEF\xBB\xBF"
                                              "x",
-                                             "", true))["code"],
+                                             "", {.rich = true}))["code"],
             "x");
 }
 
