@@ -174,7 +174,7 @@ void InspectDescriptors(const char* name, const std::string& who) {
 }
 
 // Names that a program may have in its environment: from the daemon
-// (server/job/job_builder.cc), from the shipped languages
+// (server/job/job_builder.cc, jail_network.cc), from the shipped languages
 // (policy/data/languages), from shells and the JVM's launcher, and from the
 // doctor itself, which uses some to ask for a fresh interpreter
 // (client/doctor/starters.cc). Any other name came from outside.
@@ -183,7 +183,9 @@ constexpr const char* kGiven =
     "PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED OMP_NUM_THREADS "
     "OPENBLAS_NUM_THREADS MKL_NUM_THREADS GOCACHE GOMAXPROCS GOMEMLIMIT "
     "NODE_OPTIONS DOTNET_PROCESSOR_COUNT DOTNET_GCHeapHardLimit "
-    "GOPROXY GOTOOLCHAIN NLSPATH PYTHONHASHSEED RUBYSHELL UV_USE_IO_URING ";
+    "GOPROXY GOTOOLCHAIN NLSPATH PYTHONHASHSEED RUBYSHELL UV_USE_IO_URING "
+    "LSAN_OPTIONS PIP_BREAK_SYSTEM_PACKAGES CARGO_NET_RETRY PIP_RETRIES "
+    "UV_HTTP_RETRIES npm_config_fetch_retries ";
 
 bool IsGiven(const std::string& variable) {
   const std::string name = variable.substr(0, variable.find('='));
