@@ -19,6 +19,7 @@
 #include "client/base/units.h"
 #include "client/connection/connect.h"
 #include "client/connection/daemon.h"
+#include "client/connection/preparing_wait.h"
 #include "client/run/consent.h"
 #include "client/run/language_guess.h"
 #include "client/run/run_request.h"
@@ -179,10 +180,14 @@ int Test(const Daemon& daemon, const TestPolicyOptions& options) {
     if (!profile.ok()) return Fail(profile.status());
     *request.mutable_with_profile() = *std::move(profile);
   }
-  grpc::ClientContext context;
   v1::TestRunResponse response;
-  const grpc::Status status =
-      daemon.policy->TestRun(&context, request, &response);
+  grpc::Status status;
+  // What looks at a program's text may still be prepared.
+  PreparingWait wait(SayOnStderr);
+  do {
+    grpc::ClientContext context;
+    status = daemon.policy->TestRun(&context, request, &response);
+  } while (wait.Again(status));
   if (!status.ok()) return FailCall(status, daemon);
   v1::RunCodeResponse as_run;
   as_run.set_outcome(response.decision());
