@@ -412,6 +412,40 @@ TEST_F(SessionGuests, GuestsGiveRichResultsWhereTheirKernelDoes) {
   EXPECT_EQ(ValueOf(client().Run(request).response), "42");
 }
 
+TEST_F(SessionGuests, AStatelessRunOfJavaEndsAsAProgram) {
+  v1::RunCodeRequest request;
+  request.set_language("java");
+  request.set_rich_results(true);
+  request.set_code("6 * 7");
+  EXPECT_EQ(ValueOf(client().Run(request).response), "42");
+  request.set_code(R"(
+class Main {
+  public static void main(String[] arguments) {
+    Thread last = new Thread(() -> System.out.println("hook"));
+    Runtime.getRuntime().addShutdownHook(last);
+    Thread worker = new Thread(() -> {
+      try {
+        Thread.sleep(100);
+      } catch (InterruptedException e) {
+      }
+      System.out.println("worker");
+      throw new IllegalArgumentException();
+    }, "worker");
+    worker.start();
+    System.out.println("main");
+    throw new IllegalStateException();
+  }
+})");
+  const RunResult result = client().Run(request);
+  ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_NONZERO_EXIT));
+  EXPECT_EQ(result.response.stdout().data(), "main\nworker\nhook\n");
+  EXPECT_THAT(result.response.stderr().data(),
+              HasSubstr("Exception in thread \"worker\" "
+                        "java.lang.IllegalArgumentException"));
+  EXPECT_EQ(result.response.exit_code(), 1);
+  EXPECT_EQ(result.response.error().name(), "java.lang.IllegalStateException");
+}
+
 TEST_F(SessionGuests, GuestsAreAcceptedWhereTheirKernelsCanStart) {
   v1::CreateSessionRequest create = PythonSession();
   create.mutable_limits()->set_open_files(20);
