@@ -237,8 +237,9 @@ absl::Status SessionShareFull(const std::string& caller, uint64_t has,
   return Make(Code::kResourceExhausted, "TOO_MANY_SESSIONS", caller, " has ",
               has, " of the server's ", all,
               " sessions, which is its share: the server has at most ", max,
-              ", and beyond them some for callers that have fewer. Delete one "
-              "that is not needed");
+              ", and beyond them some for callers that have fewer. One that is "
+              "not needed can be deleted, one that is made with \"evictable\" "
+              "gives way by itself");
 }
 
 absl::Status TooManyContexts(size_t max) {

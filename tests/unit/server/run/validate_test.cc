@@ -306,7 +306,7 @@ TEST_F(KernelFilesTest, GoWithRichResults) {
   EXPECT_THAT(
       std::string(
           ValidateRunCode(policy_, std::move(request)).status().message()),
-      HasSubstr("fetch[1]: \"/tmp/**/*.png\" is absolute"));
+      HasSubstr("fetch[1]: path \"/tmp/**/*.png\" is absolute"));
   for (const char* bad : {"//a", "/../a", "/", "../a"}) {
     v1::RunCodeRequest wrong = Request(true, 0);
     wrong.add_fetch(bad);
