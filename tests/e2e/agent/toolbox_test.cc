@@ -126,7 +126,7 @@ TEST_F(ToolboxTest, ARunOfItsOwnShowsWhatPythonShows) {
 }
 
 TEST_F(ToolboxTest, WhatStopsAProgramIsTheFirstLine) {
-  CodeCall endless = Code("python", "while True: pass");
+  CodeCall endless = Code("bash", "while :; do :; done");
   endless.timeout = absl::Milliseconds(500);
   ToolAnswer answer = toolbox_->RunCode(endless, cancel_);
   EXPECT_TRUE(answer.is_error);
