@@ -36,6 +36,7 @@ constexpr Answer kAnswers[] = {
     {"ignore", SeccompPolicy::kIgnored},
     {"EPERM", EPERM},
     {"EACCES", EACCES},
+    {"EBADF", EBADF},
     {"EINVAL", EINVAL},
     {"ENOSYS", ENOSYS},
     {"ENOTTY", ENOTTY},

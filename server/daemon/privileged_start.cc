@@ -125,9 +125,6 @@ std::optional<int> PrivilegedStart::AcquirePlaces(KeptListeners& listeners) {
   absl::StatusOr<os::Fd> ids = HoldUidRange(settings_.ids);
   if (!ids.ok()) return FailStart(ids.status(), 1);
   ids_ = *std::move(ids);
-  absl::StatusOr<ReloadRecord> reloads = ReloadRecord::Make(config_.state_dir);
-  if (!reloads.ok()) return FailStart(reloads.status(), 1);
-  parts_.reloads = *std::move(reloads);
   parts_.listener = listeners.Take(config_.listen);
   // Check this before anything is made that only root could remove again.
   Config to_bind = config_;
@@ -139,6 +136,9 @@ std::optional<int> PrivilegedStart::AcquirePlaces(KeptListeners& listeners) {
   for (const absl::Status& helper : CheckHelpers(config_)) {
     if (!helper.ok()) return FailedStart(helper);
   }
+  absl::StatusOr<ReloadRecord> reloads = ReloadRecord::Make(config_.state_dir);
+  if (!reloads.ok()) return FailStart(reloads.status(), 1);
+  parts_.reloads = *std::move(reloads);
   return std::nullopt;
 }
 

@@ -140,6 +140,9 @@ class Supervisor {
       }
       if (Until(next_look) <= absl::ZeroDuration()) {
         next_look = After(Now(), look_every);
+        if (options_.listeners != nullptr && !stopping_) {
+          options_.listeners->Collect();
+        }
         const uint64_t beats = heartbeat == nullptr ? 0 : heartbeat->beats();
         still = beats != seen ? 0 : still + 1;
         seen = beats;

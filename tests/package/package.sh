@@ -162,8 +162,8 @@ unit_is_right() {
     [[ -f $work/tree$file ]] || wrong "the unit reads $file, which isn't there"
     seen=$((seen + 1))
   done < <(sed -nE 's/^Exec[A-Za-z]*=(sandglass[a-z-]*) .*(--config) ([^ ]+)$/\1 \2 \3/p' "$unit")
-  ((seen == 2)) ||
-    wrong "the unit starts $seen programs with a configuration, not 2"
+  ((seen == 3)) ||
+    wrong "the unit starts $seen programs with a configuration, not 3"
 }
 
 # The daemon of the package takes its policy and programs from the package.

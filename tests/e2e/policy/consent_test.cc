@@ -140,9 +140,11 @@ TEST_F(Consent, AnotherKeyIsAskedAgainAndTheEndRejects) {
   ASSERT_TRUE(run.ReadUntil(kQuestion));
   // Outside of a session there is none.
   run.Type("session\n");
-  ASSERT_TRUE(run.ReadUntil(absl::StrCat(kQuestion, "session\r\n", kQuestion)));
+  ASSERT_TRUE(run.ReadUntil(absl::StrCat(
+      kQuestion, "session\r\n'session' is none of the answers. ", kQuestion)));
   run.Type("x\n");
-  ASSERT_TRUE(run.ReadUntil(absl::StrCat(kQuestion, "x\r\n", kQuestion)));
+  ASSERT_TRUE(run.ReadUntil(
+      absl::StrCat(kQuestion, "x\r\n'x' is none of the answers. ", kQuestion)));
   run.Type(kCtrlD);
   const SubprocessResult result = run.Wait();
   EXPECT_EQ(result.exit_code, kDenied);

@@ -190,6 +190,7 @@ TEST_F(SessionLife, BadRequestsNameTheirFields) {
   cell.set_language("rubby");
   EXPECT_THAT(Run(cell), RefusesField("language"));
   cell = session.Cell("1");
+  cell.set_language("bash");
   cell.add_args("a");
   EXPECT_THAT(Run(cell), RefusesField("args"));
   cell = session.Cell("1");

@@ -195,7 +195,7 @@ def test_the_agent_goes_on_after_a_bad_call(client):
         agent = create_agent(model_of(mock), [run_code_tool(client=client)])
         agent.invoke({"messages": [("user", "Go.")]})
     cobol, missing, good = mock.tool_results
-    assert '"cobol" is not known' in cobol
+    assert "which this daemon does not offer" in cobol
     assert "lang: Field required" in missing
     assert "at last" in good
 

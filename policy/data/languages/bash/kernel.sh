@@ -202,7 +202,7 @@ __sg_start() {
 
 if [[ $0 == "${BASH_SOURCE[0]}" ]]; then
   directory=$PWD
-  cd "$(dirname "$0")" || exit
+  cd "${0%/*}" || exit
   exec /bin/bash bash "$directory"
 fi
 __sg_place=$PWD __sg_directory=$1 __sg_state=$2
