@@ -72,18 +72,19 @@ absl::Status KeptListeners::Open() {
   return absl::OkStatus();
 }
 
-void KeptListeners::Collect() {
+bool KeptListeners::Collect() {
   while (receiving_.valid()) {
     absl::StatusOr<os::Packet> packet =
         os::ReceivePacket(receiving_.get(), os::Wait::kNo);
-    if (!packet.ok()) return;
+    if (!packet.ok()) break;
     // It listens elsewhere than before.
     if (!packet->fds.empty()) kept_ = std::move(packet->fds);
   }
+  return !kept_.empty();
 }
 
 void KeptListeners::Release() {
-  Collect();
+  (void)Collect();
   kept_.clear();
 }
 

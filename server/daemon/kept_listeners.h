@@ -28,8 +28,9 @@ class KeptListeners {
   // For a supervisor. Opens the channel through which its daemons send their
   // sockets.
   absl::Status Open();
-  // After the end of a daemon: has what it sent for the next one.
-  void Collect();
+  // Receives what the daemon has sent, for the next one. Returns whether there
+  // is something to keep now.
+  bool Collect();
   // Closes all that is kept: nobody will accept any more.
   void Release();
 

@@ -20,6 +20,8 @@ namespace {
 
 // How often a daemon's heartbeat is checked within the patience.
 constexpr int kLooks = 6;
+// How often a supervisor looks whether the daemon has sent its socket.
+constexpr absl::Duration kListenerLook = absl::Milliseconds(200);
 
 // The exit status of a child that died of a signal is this plus the signal's
 // number, as in a shell.
@@ -73,7 +75,7 @@ class Supervisor {
       } else {
         const int status = WaitFor(child, heartbeat->get());
         if ((*heartbeat)->beats() > 0) {
-          if (options_.listeners != nullptr) options_.listeners->Collect();
+          (void)CollectListeners();
         } else {
           // The next one may fail as well. Until one serves, callers are told
           // that there is none.
@@ -113,6 +115,12 @@ class Supervisor {
     if (options_.listeners != nullptr) options_.listeners->Release();
   }
 
+  // Whether nothing more is to come: all is there, or is not to be kept.
+  bool CollectListeners() {
+    return options_.listeners == nullptr || stopping_ ||
+           options_.listeners->Collect();
+  }
+
   // In the child, this does not return.
   pid_t Start(const std::function<int()>& function) {
     const pid_t self = ::getpid();
@@ -140,9 +148,6 @@ class Supervisor {
       }
       if (Until(next_look) <= absl::ZeroDuration()) {
         next_look = After(Now(), look_every);
-        if (options_.listeners != nullptr && !stopping_) {
-          options_.listeners->Collect();
-        }
         const uint64_t beats = heartbeat == nullptr ? 0 : heartbeat->beats();
         still = beats != seen ? 0 : still + 1;
         seen = beats;
@@ -160,7 +165,10 @@ class Supervisor {
         }
       }
       siginfo_t info{};
-      const int signal = WaitUntil(next_look, &info);
+      const int signal = WaitUntil(
+          CollectListeners() ? next_look
+                             : std::min(next_look, After(Now(), kListenerLook)),
+          &info);
       const bool stop = signal == SIGTERM || signal == SIGINT;
       if (stop) {
         stopping_ = true;
