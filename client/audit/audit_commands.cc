@@ -18,7 +18,6 @@ namespace sandglass::client {
 namespace {
 
 using policy::AuditFinding;
-using policy::AuditHead;
 using policy::AuditReport;
 using policy::AuditVerifier;
 

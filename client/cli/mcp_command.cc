@@ -74,8 +74,9 @@ absl::Status ServeMcpOverHttp(const McpProtocol& protocol,
   absl::StatusOr<ListenAddress> address = ParseListenAddress(*options.http);
   if (!address.ok()) return address.status();
   std::string token;
-  const absl::Status taken = ReadToken(options, token);
-  if (!taken.ok()) return taken;
+  if (absl::Status taken = ReadToken(options, token); !taken.ok()) {
+    return taken;
+  }
   const bool guarded = !token.empty();
   if (!address->loopback && !guarded) {
     return absl::InvalidArgumentError(
