@@ -121,6 +121,16 @@ TEST_F(JavaScriptWaits, WhatACellsEndLeavesIsEnded) {
   }
 }
 
+TEST_F(JavaScriptWaits, WhatIsReferencedAndIdleHoldsNoCell) {
+  for (const char* code :
+       {"require('dgram').createSocket('udp4'); 1",
+        "require('child_process').spawn('sleep', ['1'], {stdio: ['pipe', "
+        "'ignore', 'ignore']}).unref(); 1"}) {
+    EXPECT_EQ(kernel_.Run(code).status, "ok") << code;
+  }
+  EXPECT_EQ(Run("2").Shown(), "2\n");
+}
+
 TEST_F(JavaScriptWaits, AreInterrupted) {
   for (const auto& [code, what] :
        std::vector<std::pair<const char*, const char*>>{

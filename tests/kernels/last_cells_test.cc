@@ -130,6 +130,10 @@ const LastCell kOthers[] = {
      "setTimeout(() => { throw new RangeError('late'); }, 20);\n"
      "setTimeout(() => console.log('no'), 5000); 0",
      "exit 1\n0\n", 1, "RangeError"},
+    {"javascript", "OwnInterruptHandler",
+     "process.on('SIGINT', () => console.log('own'));\n"
+     "setTimeout(() => {}, 100); process.kill(process.pid, 'SIGINT'); 0",
+     "own\n0\n"},
     {"javascript", "Error",
      "setTimeout(() => console.log('no'), 1); throw new TypeError('x');", "", 1,
      "TypeError"},

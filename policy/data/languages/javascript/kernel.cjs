@@ -237,6 +237,7 @@ function beginLast() {
   });
   process.removeAllListeners('SIGINT');
   process.on('SIGINT', () => {
+    if (process.listenerCount('SIGINT') > 1) return;  // the cell's own
     send({ev: 'error', id: cell.id, ...interruptWords()});
     leave(130);
   });
@@ -354,14 +355,22 @@ function succeed(which, value) {
   if (which.isLast) return finish(which, 'ok', 0);
   // The loop's end is the cell's: see kernel_waits.cjs. Other listeners for it may
   // still start something.
+  process.off('beforeExit', beginEnd);
+  process.prependListener('beforeExit', beginEnd);
   process.off('beforeExit', endOfLoop);
   process.on('beforeExit', endOfLoop);
   which.stopWatching = waits.watchConnections(which.work);
   socket.unref();
 }
 
+// What is referenced and idle is counted here, too, though it keeps no loop alive.
+let idle = 0;
+function beginEnd() {
+  idle = process.getActiveResourcesInfo().length;
+}
+
 function endOfLoop() {
-  if (process.getActiveResourcesInfo().length === 0) finish(cell, 'ok', 0);
+  if (process.getActiveResourcesInfo().length <= idle) finish(cell, 'ok', 0);
 }
 
 function setArguments(args) {

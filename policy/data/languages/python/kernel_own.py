@@ -10,6 +10,7 @@ import builtins
 import io
 import os
 import sys
+from _imp import extension_suffixes as _k_extension_suffixes
 from gc import get_objects as _k_objects
 from time import time_ns as _k_now
 
@@ -128,7 +129,7 @@ class _KernelWay:
             and name not in loaded_by_start
             and name not in ("__main__", *sys.builtin_module_names)
         }
-        self._suffixes = tuple(_k_own("importlib").machinery.all_suffixes())
+        self._suffixes = (".py", ".pyc", *_k_extension_suffixes())
         self._seen = {}
 
     def make(self):
