@@ -90,7 +90,10 @@ absl::StatusOr<JobResult> JailKernels::RunCell(const Job& job,
   const MonotonicTime started = Now();
   if (absl::Status put = PutFilesOf(job, cancel); !put.ok()) {
     absl::MutexLock lock(&jail_.mutex());
-    places_[ContextOf(job.target)].status.set_state(v1::KERNEL_STATE_IDLE);
+    Place& place = places_[ContextOf(job.target)];
+    place.status.set_state(v1::KERNEL_STATE_IDLE);
+    // For the first run in this kernel.
+    if (kernel.fresh) place.why_ended = std::move(state_lost);
     return put;
   }
   absl::StatusOr<JobResult> result =
