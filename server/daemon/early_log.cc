@@ -16,9 +16,13 @@ LogFormat FindLogFormat(const std::string& config_file) {
   const nlohmann::json config =
       nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false,
                             /*ignore_comments=*/true);
+  const auto member = [](const nlohmann::json& object, const char* name) {
+    return object.is_object() && object.contains(name) ? object.at(name)
+                                                       : nlohmann::json();
+  };
   const bool json =
       config.is_object()
-          ? config.value("/log/format"_json_pointer, nlohmann::json()) == "json"
+          ? member(member(config, "log"), "format") == "json"
           // It is being edited.
           : absl::StrContains(absl::StrReplaceAll(*text, {{" ", ""}}),
                               R"("format":"json")");

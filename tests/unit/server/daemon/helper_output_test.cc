@@ -59,7 +59,8 @@ TEST(EarlyLog, TheFormatIsThatOfTheFileAsFarAsItCanBeRead) {
             LogFormat::kJson);
   EXPECT_EQ(format(R"({"log": {"format" : "json"}, )"), LogFormat::kJson);
   for (const char* text :
-       {"", "[]", "{}", R"({"log": 7})", R"({"log": {"format": "text"}})",
+       {"", "[]", "{}", R"({"log": 7})", R"({"log": ["format"]})",
+        R"({"log": {"format": ["json"]}})", R"({"log": {"format": "text"}})",
         R"({"log": {/* "format": "json" */}})"}) {
     EXPECT_EQ(format(text), LogFormat::kText) << text;
   }
