@@ -88,6 +88,11 @@ void KeptListeners::Release() {
   kept_.clear();
 }
 
+void KeptListeners::Forget() {
+  Release();
+  NotifyServiceManager(kForget);
+}
+
 void KeptListeners::CloseOthers() {
   receiving_.reset();
   std::vector<int> ours;
@@ -99,6 +104,7 @@ void KeptListeners::CloseOthers() {
 
 os::Fd KeptListeners::Take(const ListenAddress& address) {
   os::Fd found;
+  bool forgotten = false;
   for (os::Fd& listener : kept_) {
     const bool fits = address.unix_path.empty()
                           ? ListensOnTcp(listener, address.tcp_address)
@@ -112,10 +118,12 @@ os::Fd KeptListeners::Take(const ListenAddress& address) {
           "a socket that the service manager or the supervisor keeps doesn't "
           "listen where the configuration says"},
          {"listen", address.ToString()}});
-    NotifyServiceManager(kForget);
+    forgotten = true;
   }
   kept_.clear();
-  taken_ = found.valid();
+  // All have the same name there, so the one that fits has to be kept anew.
+  if (forgotten) NotifyServiceManager(kForget);
+  taken_ = found.valid() && !forgotten;
   return found;
 }
 

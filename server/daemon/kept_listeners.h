@@ -33,6 +33,8 @@ class KeptListeners {
   bool Collect();
   // Closes all that is kept: nobody will accept any more.
   void Release();
+  // The same, and has the service manager close what it keeps, too.
+  void Forget();
 
   // For the daemon, of which these are a copy. Closes all other descriptors
   // from 3 on: whatever files the process that started us left open aren't ours

@@ -74,13 +74,7 @@ class Supervisor {
             {{"error", ErrorText(errno)}});
       } else {
         const int status = WaitFor(child, heartbeat->get());
-        if ((*heartbeat)->beats() > 0) {
-          (void)CollectListeners();
-        } else {
-          // The next one may fail as well. Until one serves, callers are told
-          // that there is none.
-          ReleaseListeners();
-        }
+        (void)CollectListeners();
         // A daemon that wasn't ready for signals yet dies of them.
         if (stopping_ &&
             (status == kDiedOf + SIGTERM || status == kDiedOf + SIGINT)) {
@@ -91,6 +85,12 @@ class Supervisor {
         }
         if (Since(started) >= options_.healthy_after) {
           backoff = options_.first_backoff;
+        }
+        // The next one may fail as well. Until one serves, callers are told
+        // that there is none; and it could not listen itself where a service
+        // manager still does.
+        if (options_.listeners != nullptr && (*heartbeat)->beats() == 0) {
+          options_.listeners->Forget();
         }
         Log(LogLevel::kWarning, "daemon_died",
             {{"status", int64_t{status}},

@@ -12,7 +12,9 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/tcp_socket.h"
@@ -131,9 +133,17 @@ class SupervisedListeners : public ::testing::Test {
   }
 
   // What the second one noted.
-  std::string Second(bool serves) {
+  std::string Second(bool serves, bool managed = false) {
+    manager_ = os::Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    const std::string manager = dir_.Path("manager");
+    manager.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(::bind(manager_.get(), reinterpret_cast<sockaddr*>(&address),
+                     sizeof(address)),
+              0);
     const pid_t supervisor = ::fork();
     if (supervisor == 0) {
+      if (managed) ::setenv("NOTIFY_SOCKET", manager.c_str(), 1);
       KeptListeners listeners;
       ::_exit(Supervise(
           [&](Heartbeat& heartbeat) {
@@ -155,13 +165,28 @@ class SupervisedListeners : public ::testing::Test {
     int status = -1;
     EXPECT_EQ(::waitpid(supervisor, &status, 0), supervisor);
     EXPECT_EQ(status, 0);
-    // With the last daemon it is closed.
-    EXPECT_EQ(testing::ReadFile(dir_.Path("after")), "refused");
+    // With the last daemon it is closed, unless somebody else keeps it.
+    EXPECT_EQ(testing::ReadFile(dir_.Path("after")),
+              managed ? "waits" : "refused");
     return testing::ReadFile(dir_.Path("second"));
+  }
+
+  // Whether a service manager was told to close what it keeps.
+  bool ManagerForgets() {
+    bool forgets = false;
+    char text[4096];
+    for (ssize_t size = 0; (size = ::recv(manager_.get(), text, sizeof(text),
+                                          MSG_DONTWAIT)) >= 0;) {
+      forgets |=
+          absl::StrContains(absl::string_view(text, static_cast<size_t>(size)),
+                            "FDSTOREREMOVE=1");
+    }
+    return forgets;
   }
 
   TempDir dir_;
   const std::string path_ = dir_.Path("s");
+  os::Fd manager_;  // of services, where it gets their words
 };
 
 TEST_F(SupervisedListeners, WhoConnectsIsAnsweredByTheNextDaemon) {
@@ -170,6 +195,17 @@ TEST_F(SupervisedListeners, WhoConnectsIsAnsweredByTheNextDaemon) {
 
 TEST_F(SupervisedListeners, NobodyWaitsForADaemonThatDoesNotStart) {
   EXPECT_EQ(Second(/*serves=*/false), "has nobody");
+}
+
+TEST_F(SupervisedListeners, AManagerForgetsTheSocketOfADaemonThatNeverServed) {
+  // Where it went on listening, no other daemon could.
+  (void)Second(/*serves=*/false, /*managed=*/true);
+  EXPECT_TRUE(ManagerForgets());
+}
+
+TEST_F(SupervisedListeners, AManagerKeepsTheSocketOfADaemonThatServed) {
+  EXPECT_EQ(Second(/*serves=*/true, /*managed=*/true), "answers");
+  EXPECT_FALSE(ManagerForgets());
 }
 
 }  // namespace
