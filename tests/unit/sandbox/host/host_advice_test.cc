@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <string>
+
+#include "tests/support/temp_dir.h"
 
 namespace sandglass::sandbox {
 namespace {
@@ -115,18 +117,12 @@ TEST(HostAdvice, AChrootIsNamedAndNoSetting) {
 TEST(HostAdvice, SeesTheChrootThatItIsIn) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   EXPECT_FALSE(ReadSurroundings().chroot);
+  const testing::TempDir root;  // any directory that has a /usr
+  ASSERT_EQ(::mkdir((root.path() + "/usr").c_str(), 0755), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    // Any directory that has a /usr.
-    char root[] = "/tmp/sandglass-chroot-XXXXXX";
-    if (::mkdtemp(root) == nullptr || ::chdir(root) != 0 ||
-        ::mkdir("usr", 0755) != 0 || ::chroot(".") != 0) {
-      ::_exit(2);
-    }
-    const bool seen = ReadSurroundings().chroot;
-    (void)!::chdir("/");
-    ::rmdir("usr");
-    ::_exit(seen ? 0 : 1);
+    if (::chdir(root.path().c_str()) != 0 || ::chroot(".") != 0) ::_exit(2);
+    ::_exit(ReadSurroundings().chroot ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
