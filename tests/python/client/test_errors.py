@@ -1,5 +1,6 @@
 """Errors, daemons that go away, wrong values."""
 
+import io
 import os
 import pathlib
 import pickle
@@ -9,9 +10,10 @@ import tempfile
 import threading
 import time
 
+import grpc
 import pytest
 import sandglass
-from sandglass import Client, SandglassError, _address
+from sandglass import Client, SandglassError, _address, _errors, _files, _op, _sync
 from sandglass._op import Retries
 
 
@@ -393,3 +395,21 @@ def test_a_durable_sandbox_outlives_its_daemon(make_daemon):
     assert box.info().state == "dormant"
     assert box.files.read("a") in (b"1", b"12")
     shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("content", [b"all of it", io.BytesIO(b"all of it")])
+def test_content_that_was_read_from_is_not_sent_in_part(monkeypatch, content):
+    sent = []
+
+    def refuse(self, stubs, timeout):
+        sent.append(b"".join(message.data for message in self.request()))
+        raise grpc.RpcError
+
+    busy = sandglass.Busy("no room", code="RESOURCE_EXHAUSTED", retry_after=0.01)
+    monkeypatch.setattr(_op.Op, "begin", refuse)
+    monkeypatch.setattr(_errors, "from_rpc", lambda broken, address: busy)
+    connection = _sync.Connection("unix:/nowhere", 1.0, 0.1)
+    with pytest.raises(sandglass.Busy):
+        connection.call(_files.write("ses-1", "/f", content, "replace", None, False))
+    assert set(sent) == {b"all of it"}
+    assert (len(sent) > 1) == isinstance(content, bytes)

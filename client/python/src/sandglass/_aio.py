@@ -63,7 +63,9 @@ class AioConnection:
                     return op.convert([answer async for answer in call])
                 return op.convert(await call)
             except grpc.RpcError as broken:
-                await self.pause_or_raise(broken, retries, op.repeatable)
+                await self.pause_or_raise(
+                    broken, retries, op.repeatable, op.spent()
+                )
 
     async def drive(self, steps: Steps[T]) -> T:
         """Makes each call of `steps`, and throws its errors there."""
@@ -81,11 +83,15 @@ class AioConnection:
             return result
 
     async def pause_or_raise(
-        self, broken: grpc.RpcError, retries: Retries, repeatable: bool
+        self,
+        broken: grpc.RpcError,
+        retries: Retries,
+        repeatable: bool,
+        spent: bool = False,
     ) -> None:
         """Waits until the call may be made again, else raises what went wrong."""
         error = _errors.from_rpc(broken, self.address)
-        pause = retries.pause(error, repeatable)
+        pause = None if spent else retries.pause(error, repeatable)
         if pause is None:
             raise error from None
         await asyncio.sleep(pause)

@@ -18,7 +18,7 @@ from sandglass._exec import (
     CommandEvents,
     CommandResult,
 )
-from sandglass._files import Source, pieces
+from sandglass._files import Source, is_whole, pieces
 
 if TYPE_CHECKING:
     from sandglass.v1 import exec_pb2
@@ -33,6 +33,7 @@ class AsyncInput:
         self._source = source
         self._error: Exception | None = None
         self.begun = False
+        self.spent = False  # it was read from and can't be again
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         if not isinstance(self._source, AsyncIterable):
@@ -47,6 +48,7 @@ class AsyncInput:
         self, cancel: Callable[[], None]
     ) -> AsyncIterator[exec_pb2.ExecuteRequest]:
         # gRPC would only say that the call was cancelled.
+        self.spent = not is_whole(self._source)
         try:
             async for piece in self._pieces():
                 self.begun = True
@@ -116,7 +118,10 @@ class AsyncCommandStream(AsyncIterator[CommandEvent]):
                         yield event
                 except grpc.RpcError as broken:
                     may_repeat = self._stdin is None or not self._stdin.begun
-                    await self._connection.pause_or_raise(broken, retries, may_repeat)
+                    spent = self._stdin is not None and self._stdin.spent
+                    await self._connection.pause_or_raise(
+                        broken, retries, may_repeat, spent
+                    )
                 except asyncio.CancelledError:
                     # So a call ends that was cancelled for what its input did.
                     if self._stdin is not None:

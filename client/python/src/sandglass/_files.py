@@ -150,11 +150,12 @@ def write(
     )
     if mode is not None:
         start.mode = mode
-    whole = isinstance(source, str | bytes | bytearray | memoryview)
+    whole = is_whole(source)
+    content = Pieces(source)
 
     def messages() -> Iterator[files_pb2.WriteFileRequest]:
         yield files_pb2.WriteFileRequest(start=start)
-        for piece in pieces(source):
+        for piece in content:
             yield files_pb2.WriteFileRequest(data=piece)
         yield files_pb2.WriteFileRequest(data=b"", finish=True)
 
@@ -168,7 +169,26 @@ def write(
         messages,
         lambda answer: info_of(answer.info),
         repeatable=whole and how == "replace",
+        spent=lambda: content.spent,
     )
+
+
+def is_whole(source: object) -> bool:
+    """Whether a content can be sent again: a file or an iterator goes on where it
+    is."""
+    return isinstance(source, str | bytes | bytearray | memoryview)
+
+
+class Pieces(Iterable[bytes]):
+    """The pieces of a content. `spent`: it was read from and can't be again."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.spent = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.spent = not is_whole(self._source)
+        return pieces(self._source)
 
 
 def pieces(source: Source) -> Iterator[bytes]:
@@ -450,9 +470,11 @@ def restore(
         session_id=session_id, path=_path("path", path), replace=replace
     )
 
+    content = Pieces(archive)
+
     def messages() -> Iterator[files_pb2.RestoreFilesRequest]:
         yield files_pb2.RestoreFilesRequest(start=start)
-        for piece in pieces(archive):
+        for piece in content:
             yield files_pb2.RestoreFilesRequest(data=piece)
 
     return Op(
@@ -461,4 +483,5 @@ def restore(
         messages,
         lambda answer: int(answer.files),
         repeatable=False,
+        spent=lambda: content.spent,
     )

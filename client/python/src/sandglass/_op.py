@@ -46,9 +46,12 @@ class Op(Generic[T]):
     of a method that takes a stream, what makes its iterator. `convert` makes the
     result of the answer, or of the list of answers where they are a `stream`.
     `repeatable` says that the daemon may carry it out twice without harm, so that
-    it may be sent again when nobody knows whether it was carried out."""
+    it may be sent again when nobody knows whether it was carried out. `spent` says
+    that its content was read in part, and so can't be sent again at all."""
 
-    __slots__ = ("service", "method", "request", "convert", "repeatable", "stream")
+    __slots__ = (
+        "service", "method", "request", "convert", "repeatable", "stream", "spent",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Op(Generic[T]):
         *,
         repeatable: bool = True,
         stream: bool = False,
+        spent: Callable[[], bool] = lambda: False,
     ) -> None:
         self.service = service
         self.method = method
@@ -66,6 +70,7 @@ class Op(Generic[T]):
         self.convert = convert
         self.repeatable = repeatable
         self.stream = stream
+        self.spent = spent
 
     def begin(self, stubs: Stubs, timeout: float | None) -> Any:
         """The call as gRPC has it: an iterator, an awaitable or the answer."""

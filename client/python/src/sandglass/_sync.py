@@ -62,7 +62,9 @@ class Connection:
                 answer = op.begin(self.stubs(), retries.left())
                 return op.convert(list(answer) if op.stream else answer)
             except grpc.RpcError as broken:
-                self.pause_or_raise(broken, retries, op.repeatable)
+                self.pause_or_raise(
+                    broken, retries, op.repeatable, op.spent()
+                )
 
     def drive(self, steps: Steps[T]) -> T:
         """Makes each call of `steps`, and throws its errors there."""
@@ -80,11 +82,15 @@ class Connection:
             return result
 
     def pause_or_raise(
-        self, broken: grpc.RpcError, retries: Retries, repeatable: bool
+        self,
+        broken: grpc.RpcError,
+        retries: Retries,
+        repeatable: bool,
+        spent: bool = False,
     ) -> None:
         """Waits until the call may be made again, else raises what went wrong."""
         error = _errors.from_rpc(broken, self.address)
-        pause = retries.pause(error, repeatable)
+        pause = None if spent else retries.pause(error, repeatable)
         if pause is None:
             raise error from None
         time.sleep(pause)

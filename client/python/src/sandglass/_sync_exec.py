@@ -16,7 +16,7 @@ from sandglass._exec import (
     CommandEvents,
     CommandResult,
 )
-from sandglass._files import Source, pieces
+from sandglass._files import Source, is_whole, pieces
 from sandglass._sync import Connection, cancel_quietly
 
 if TYPE_CHECKING:
@@ -34,11 +34,13 @@ class Input:
         self._source = source
         self._error: Exception | None = None
         self.begun = False
+        self.spent = False  # it was read from and can't be again
 
     def messages(
         self, cancel: Callable[[], None]
     ) -> Iterator[exec_pb2.ExecuteRequest]:
         # gRPC would only say that "iterating requests" went wrong.
+        self.spent = not is_whole(self._source)
         try:
             for piece in pieces(self._source):
                 self.begun = True
@@ -117,7 +119,10 @@ class CommandStream(Iterator[CommandEvent]):
                     if self._stdin is not None:
                         self._stdin.raise_error()
                     may_repeat = self._stdin is None or not self._stdin.begun
-                    self._connection.pause_or_raise(broken, retries, may_repeat)
+                    spent = self._stdin is not None and self._stdin.spent
+                    self._connection.pause_or_raise(
+                        broken, retries, may_repeat, spent
+                    )
         finally:
             cancel_quietly(self._call)
             if self.end is None and self._attach_from is None:
