@@ -369,14 +369,21 @@ Session::Over Session::Over::ServerStopped() {
           policy::KillReason::kShutdown};
 }
 
+bool Session::CloseIfIdle(const Over& why) {
+  absl::MutexLock lock(&mutex_);
+  if (InUse() || !over_.reason.empty()) return false;
+  over_ = why;
+  return true;
+}
+
 void Session::End(const Over& why) {
   std::vector<std::shared_ptr<Turn>> turns;
   std::map<uint64_t, Use> uses;
   std::vector<std::function<void(policy::KillReason)>> at_end;
   {
     absl::MutexLock lock(&mutex_);
-    if (!over_.reason.empty()) return;
-    over_ = why;
+    if (std::exchange(ended_, true)) return;
+    if (over_.reason.empty()) over_ = why;
     for (const auto& [context, line] : lines_) {
       turns.insert(turns.end(), line.begin(), line.end());
     }

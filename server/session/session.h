@@ -136,7 +136,11 @@ class Session final : public JobRunner {
   Over LooksOver() const ABSL_LOCKS_EXCLUDED(mutex_);
   // For how long it hasn't been used; nullopt while it is in use.
   std::optional<absl::Duration> IdleTime() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Kills what runs and refuses what comes. Only the first call counts.
+  // Refuses all use from now on, with that reason, unless the session is in use
+  // at this moment or has ended; returns whether it does. End must follow.
+  bool CloseIfIdle(const Over& why) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Kills what runs and refuses what comes. Only the first call counts; the
+  // reason is that of CloseIfIdle if it came before.
   void End(const Over& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -173,6 +177,7 @@ class Session final : public JobRunner {
   bool dormant_ ABSL_GUARDED_BY(mutex_) = false;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;
   Over over_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // by End, after `over_` was set
   // By context; the first run of each line may run.
   std::map<std::string, std::deque<std::shared_ptr<Turn>>> lines_
       ABSL_GUARDED_BY(mutex_);

@@ -83,7 +83,7 @@ absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
   if (!specs.ok()) return specs.status();
   {
     absl::MutexLock lock(&mutex_);
-    if (absl::Status room = Room(caller, specs->size()); !room.ok()) {
+    if (absl::Status room = RoomAtBest(caller, specs->size()); !room.ok()) {
       return room;
     }
   }
@@ -104,19 +104,17 @@ absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
     if (!failure.ok()) break;
     children.push_back(*std::move(child));
   }
+  std::vector<SharedSession> evicted;
   if (failure.ok()) {
     absl::MutexLock lock(&mutex_);
-    failure = Room(caller, children.size());
+    failure = MakeRoom(caller, children.size(), evicted);
     if (failure.ok()) {
       for (const auto& child : children) Insert(child);
     }
   }
+  EndEvicted(evicted);
   if (!failure.ok()) {
-    for (const auto& child : children) {
-      if (child->copy() == nullptr) continue;
-      child->copy()->Close();
-      store_->Remove(child->id());
-    }
+    for (const auto& child : children) Discard(*child);
     return failure;
   }
   for (const auto& child : children) {

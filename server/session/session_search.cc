@@ -1,6 +1,5 @@
 // Which of the sessions are meant.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -25,21 +24,6 @@ SharedSession SessionTable::Latest(const Caller& caller,
     }
   }
   return nullptr;
-}
-
-SharedSession SessionTable::LongestIdle(const Caller& caller) const {
-  SharedSession longest;
-  absl::Duration longest_idle;
-  for (const auto& [number, session] : sessions_) {
-    if (session->caller().name != caller.name || !session->spec().evictable) {
-      continue;
-    }
-    const std::optional<absl::Duration> idle = session->IdleTime();
-    if (!idle || (longest != nullptr && *idle <= longest_idle)) continue;
-    longest = session;
-    longest_idle = *idle;
-  }
-  return longest;
 }
 
 absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(

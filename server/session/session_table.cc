@@ -177,22 +177,23 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   return spec;
 }
 
-absl::Status SessionTable::Room(const Caller& caller, size_t count) {
+absl::Status SessionTable::Room(const Caller& caller, size_t count,
+                                const Shares& shares) const {
   if (!accepting_) return ShuttingDown();
   if (audit_ != nullptr) {
     if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
   }
-  const uint64_t has = shares_.held_by(caller.name);
+  const uint64_t has = shares.held_by(caller.name);
   // Otherwise the bound is the one for all callers.
   if (options_.max_per_caller < options_.max_sessions &&
       has + count > options_.max_per_caller) {
     return TooManySessions("one caller has", options_.max_per_caller);
   }
-  switch (shares_.RoomFor(caller.name, count)) {
+  switch (shares.RoomFor(caller.name, count)) {
     case Shares::Room::kYes:
       return absl::OkStatus();
     case Shares::Room::kCallerHasItsShare:
-      return SessionShareFull(caller.name, has, shares_.held(),
+      return SessionShareFull(caller.name, has, shares.held(),
                               options_.max_sessions);
     case Shares::Room::kNone:
       break;
@@ -218,6 +219,12 @@ absl::StatusOr<SharedSession> SessionTable::Make(const Caller& caller,
                                    std::move(origin.copy));
 }
 
+void SessionTable::Discard(const Session& session) const {
+  if (session.copy() == nullptr) return;
+  session.copy()->Close();
+  store_->Remove(session.id());
+}
+
 void SessionTable::Insert(const SharedSession& session) {
   const uint64_t number = next_number_++;
   shares_.Acquire(session->caller().name);
@@ -231,25 +238,24 @@ absl::StatusOr<SessionTable::Added> SessionTable::Add(
   absl::StatusOr<SessionSpec> spec = Check(caller, request, prefix);
   if (!spec.ok()) return spec.status();
   SharedSession session;
-  while (session == nullptr) {
-    absl::ReleasableMutexLock lock(&mutex_);
+  absl::Status room;
+  std::vector<SharedSession> evicted;
+  {
+    absl::MutexLock lock(&mutex_);
     if (by_labels) session = Latest(caller, request.labels());
     if (session != nullptr) return Added{session};
-    if (absl::Status room = Room(caller, 1); !room.ok()) {
-      const SharedSession idle =
-          absl::IsResourceExhausted(room) ? LongestIdle(caller) : nullptr;
-      if (idle == nullptr) return room;
-      lock.Release();
-      End(idle, {"SESSION_EVICTED",
-                 "it was evictable, and of those the one that was longest not "
-                 "in use as its caller wanted another session"});
-      continue;
-    }
+    if (room = RoomAtBest(caller, 1); !room.ok()) return room;
     absl::StatusOr<SharedSession> made =
         Make(caller, *std::move(spec), nullptr, nullptr);
     if (!made.ok()) return made.status();
     session = *std::move(made);
-    Insert(session);
+    room = MakeRoom(caller, 1, evicted);
+    if (room.ok()) Insert(session);
+  }
+  EndEvicted(evicted);
+  if (!room.ok()) {
+    Discard(*session);
+    return room;
   }
   if (absl::Status recorded = Record(caller, session); !recorded.ok()) {
     return recorded;
@@ -358,7 +364,6 @@ absl::StatusOr<SharedSession> SessionTable::Find(
 }
 
 bool SessionTable::Forget(const Session& session, const Session::Over& over) {
-  absl::MutexLock lock(&mutex_);
   const auto by_id = by_id_.find(session.id());
   if (by_id == by_id_.end()) return false;
   sessions_.erase(by_id->second);
@@ -374,7 +379,15 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
 
 void SessionTable::End(const SharedSession& session, const Session::Over& over,
                        const std::string& by) {
-  if (!Forget(*session, over)) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!Forget(*session, over)) return;
+  }
+  FinishEnd(session, over, by);
+}
+
+void SessionTable::FinishEnd(const SharedSession& session,
+                             const Session::Over& over, const std::string& by) {
   if (audit_ != nullptr) RecordEnd(*audit_, *session, over, by);
   if (store_ != nullptr) {
     internal::StoredEnd end;

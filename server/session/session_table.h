@@ -95,14 +95,28 @@ class SessionTable {
   absl::StatusOr<SessionSpec> Check(const Caller& caller,
                                     const v1::CreateSessionRequest& request,
                                     const std::string& prefix) const;
-  // Checks whether a caller may have that many more.
-  absl::Status Room(const Caller& caller, size_t count)
+  // Checks whether a caller may have that many more beside those in `shares`.
+  absl::Status Room(const Caller& caller, size_t count,
+                    const Shares& shares) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // The same with the ones that there would be if all evictable sessions of the
+  // caller that are not in use had given way.
+  absl::Status RoomAtBest(const Caller& caller, size_t count) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Takes as many of the caller's evictable sessions that are not in use out of
+  // the table as must give way for that many more, those first that were
+  // longest not in use. They are appended to `evicted`, also on an error;
+  // FinishEnd must follow for each.
+  absl::Status MakeRoom(const Caller& caller, size_t count,
+                        std::vector<SharedSession>& evicted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes a session that isn't in the table yet; with `parent`, its copy has
   // the parent's files.
   absl::StatusOr<SharedSession> Make(const Caller& caller, SessionSpec spec,
                                      SessionCopy* parent,
                                      SharedArchive archive) const;
+  // Removes what Make made of a session that doesn't get into the table.
+  void Discard(const Session& session) const;
   void Insert(const SharedSession& session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   struct Added {
@@ -129,16 +143,21 @@ class SessionTable {
       const Session& parent, const v1::ForkSessionRequest& request) const;
   SharedSession Latest(const Caller& caller, const StringMap& labels) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Of the caller's evictable sessions the one that was longest not in use;
-  // null when all are in use, or there is none.
-  SharedSession LongestIdle(const Caller& caller) const
+  // The caller's evictable sessions that are not in use, those first that were
+  // longest not in use.
+  std::vector<SharedSession> IdleEvictable(const Caller& caller) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Takes the session out of the table; false when another thread has done so.
   bool Forget(const Session& session, const Session::Over& over)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `by` is who asked for it; empty when nobody did.
   void End(const SharedSession& session, const Session::Over& over,
            const std::string& by = "") ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends a session that was taken out of the table.
+  void FinishEnd(const SharedSession& session, const Session::Over& over,
+                 const std::string& by) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndEvicted(const std::vector<SharedSession>& evicted)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<SharedSession> All() const ABSL_LOCKS_EXCLUDED(mutex_);
   void SweepLoop() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -1,5 +1,6 @@
 // Sessions that give way when their caller has as many as it may.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ class QuietHost final : public SessionHost {
   absl::Status Freeze(bool) override { return absl::OkStatus(); }
   void End() override {}
   std::vector<v1::KernelInfo> Kernels() const override { return {}; }
+  absl::StatusOr<SharedArchive> Fork(CancelToken&) override {
+    return SharedArchive();
+  }
   uint64_t MemoryBytes() const override { return 0; }
   std::string Death() const override { return ""; }
 };
@@ -59,10 +63,13 @@ class SessionEvictTest : public ::testing::Test {
   const LivePolicy policy_{TestPolicy()};
   SessionTable table_{policy_,
                       {.max_sessions = 4, .max_per_caller = 3},
-                      [](const SessionSpec&, const SessionOrigin&) {
+                      [this](const SessionSpec&, const SessionOrigin&) {
+                        on_make_();
                         return std::make_unique<QuietHost>();
                       },
                       kInstalled};
+  // Called when a session has passed all checks and is being made.
+  std::function<void()> on_make_ = [] {};
 };
 
 TEST_F(SessionEvictTest, TheOneThatWasLongestNotUsedGivesWay) {
@@ -91,6 +98,54 @@ TEST_F(SessionEvictTest, WhatIsInUseStays) {
   use.reset();
   EXPECT_TRUE(Make(Kind::kEvictable).ok());
   EXPECT_FALSE(Find(used).ok());
+}
+
+TEST_F(SessionEvictTest, OneThatComesIntoUseAtTheLastMomentStays) {
+  const std::string idle = Create(Kind::kEvictable);
+  Create(Kind::kKept);
+  Create(Kind::kKept);
+  const SharedSession session = *table_.Find(User(1), idle);
+  std::optional<SessionUse> use;
+  on_make_ = [&] { use.emplace(*SessionUse::Begin(session, [] {})); };
+  const absl::Status full = Make(Kind::kKept).status();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
+  EXPECT_TRUE(session->Lives().ok()) << session->Lives();
+  EXPECT_TRUE(Find(idle).ok());
+  EXPECT_EQ(table_.size(), 3u);
+}
+
+TEST_F(SessionEvictTest, OneThatIsClosedCanNotBeUsedBeforeItsEnd) {
+  const std::string id = Create(Kind::kEvictable);
+  const SharedSession session = *table_.Find(User(1), id);
+  ASSERT_TRUE(session->CloseIfIdle({"SESSION_EVICTED", "it gave way"}));
+  const absl::Status use = SessionUse::Begin(session, [] {}).status();
+  EXPECT_THAT(std::string(use.message()), HasSubstr("it gave way"));
+  EXPECT_FALSE(session->CloseIfIdle({"SESSION_EVICTED", "again"}));
+}
+
+TEST_F(SessionEvictTest, SeveralGiveWayToAForkOrNone) {
+  const std::string parent = Create(Kind::kKept);
+  const std::string first = Create(Kind::kEvictable);
+  const std::string second = Create(Kind::kEvictable);
+  v1::ForkSessionRequest request;
+  request.set_session_id(parent);
+  for (int i = 0; i < 3; ++i) request.add_children();
+  const auto fork = [&] {
+    return table_.Fork(User(1), request, std::make_shared<CancelToken>());
+  };
+  EXPECT_EQ(fork().status().code(), absl::StatusCode::kResourceExhausted);
+  for (const std::string& id : {first, second}) {
+    EXPECT_TRUE(Find(id).ok()) << id;
+  }
+  request.mutable_children()->RemoveLast();
+  const auto forked = fork();
+  ASSERT_TRUE(forked.ok()) << forked.status();
+  EXPECT_EQ(forked->sessions_size(), 2);
+  for (const std::string& id : {first, second}) {
+    EXPECT_THAT(std::string(Find(id).message()), HasSubstr("it was evictable"));
+  }
+  EXPECT_TRUE(Find(parent).ok());
+  EXPECT_EQ(table_.size(), 3u);
 }
 
 TEST_F(SessionEvictTest, NobodysGivesWayToAnothers) {
