@@ -12,6 +12,7 @@ from langchain_core.tools import BaseTool, ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
+from sandglass._agent_run import IDLE_TIMEOUT, Runner
 from sandglass.langchain import RunCodeTool, result_of, run_code_tool
 
 
@@ -332,6 +333,23 @@ def test_another_process_finds_the_thread(client):
     assert call(again, config=config, lang="python", code="y").content.endswith("\n5")
     large = run_code_tool(client=client, stateful=True, profile="large")
     assert "NameError" in call(large, config=config, lang="python", code="y").content
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_the_idle_time_is_left_out_only_where_that_helps(helps):
+    runner = Runner({}, {"idle_timeout": IDLE_TIMEOUT}, stateful=True)
+    refused = sandglass.InvalidRequest("refused", code="INVALID_ARGUMENT")
+    steps = runner._sandbox("7")
+    assert next(steps).request.create.HasField("idle_timeout")
+    assert not steps.throw(refused).request.create.HasField("idle_timeout")
+    if helps:
+        with pytest.raises(StopIteration):
+            steps.send("a sandbox")
+    else:
+        with pytest.raises(sandglass.InvalidRequest):
+            steps.throw(refused)
+    again = next(runner._sandbox("7")).request.create
+    assert again.HasField("idle_timeout") is not helps
 
 
 @pytest.mark.parametrize(("given", "seconds"), [({}, 900), ({"idle_timeout": 60}, 60)])

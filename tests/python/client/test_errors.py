@@ -89,6 +89,24 @@ def test_a_language_that_is_prepared_is_waited_for(caplog):
     assert Retries(0, 0, None).pause(error, False) is None
 
 
+def test_each_kind_of_wait_has_its_own_time(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    kinds = {"code": "UNAVAILABLE", "retry_after": 1.0}
+    starts = sandglass.DaemonUnavailable("it starts", reason="STARTING", **kinds)
+    prepares = sandglass.DaemonUnavailable(
+        "Java is being prepared", reason="LANGUAGE_PREPARING", **kinds
+    )
+    full = sandglass.Busy("full", code="RESOURCE_EXHAUSTED", retry_after=1.0)
+    retries = Retries(10, 5, None)
+    for error, seconds in ((starts, 10), (prepares, 300), (full, 5)):
+        assert retries.pause(error, True) is not None
+        now += seconds - 2
+        assert retries.pause(error, True) is not None, error
+        now += 2
+        assert retries.pause(error, True) is None, error
+
+
 def test_errors_with_results_are_pickled(client):
     with pytest.raises(sandglass.RunFailed) as failed:
         client.run_code("1/0").check()

@@ -215,19 +215,21 @@ class Runner:
 
     def _sandbox(self, thread: str) -> Steps[SandboxInfo]:
         try:
-            box: SandboxInfo = yield self._sandbox_op(thread)
+            box: SandboxInfo = yield self._sandbox_op(thread, self.sandbox_options)
         except _errors.InvalidRequest:
             if self.sandbox_options.get("idle_timeout") != IDLE_TIMEOUT:
                 raise
             # The operator's longest time may be shorter, and is what is had then.
-            del self.sandbox_options["idle_timeout"]
-            box = yield self._sandbox_op(thread)
+            without = self.sandbox_options.copy()
+            del without["idle_timeout"]
+            box = yield self._sandbox_op(thread, without)
+            self.sandbox_options = without
         return box
 
-    def _sandbox_op(self, thread: str) -> Op[SandboxInfo]:
+    def _sandbox_op(self, thread: str, wanted: SandboxOptions) -> Op[SandboxInfo]:
         if self.sandbox is not None:
             return _session.named("GetSession", self.sandbox())
-        options = self.sandbox_options.copy()
+        options = wanted.copy()
         # A conversation's id may have any length, and no two tools share one.
         name = hashlib.sha256(f"{thread or self._key}\0{self.home}".encode())
         name.update(repr(sorted(options.items())).encode())

@@ -112,7 +112,8 @@ class Stubs:
 class Retries:
     """When a call that failed is made again: while the daemon can't be reached
     or says that it hasn't begun, for `seconds` after it failed first; and while it
-    has no room, for `busy_seconds`."""
+    has no room, for `busy_seconds`. Each of these times is counted by itself: a
+    daemon that starts may be full afterwards."""
 
     def __init__(
         self, seconds: float, busy_seconds: float, deadline: float | None
@@ -124,7 +125,7 @@ class Retries:
 
     def note_progress(self) -> None:
         """A stream goes on: what breaks it later is another failure."""
-        self._since: float | None = None
+        self._since: dict[str, float] = {}  # by what the failures said
         self._pause = 0.05
         self._told_preparing = False
 
@@ -138,9 +139,10 @@ class Retries:
         """Seconds to wait before the next try; None: no more."""
         seconds = self._seconds
         pause = self._pause * random.uniform(0.8, 1.2)
-        preparing = False
+        kind = "unavailable"
         if isinstance(error, _errors.Busy) and error.retry_after is not None:
             # Nothing was begun. Not all who were refused shall come at once.
+            kind = "busy"
             seconds = self._busy_seconds
             pause = error.retry_after * random.uniform(1, 1.2)
         elif error.code != "UNAVAILABLE":
@@ -150,23 +152,22 @@ class Retries:
             unsent = not error.reason and "failed to connect" in error.grpc_message
             if not (repeatable or unsent or error.reason in _NOT_BEGUN):
                 return None
-            preparing = error.reason == _PREPARING and seconds > 0
-            if preparing:
+            if error.reason == _PREPARING and seconds > 0:
+                kind = "preparing"
                 seconds = max(seconds, _PREPARING_SECONDS)
             elif error.retry_after:
                 pause = error.retry_after
         self._pause = min(self._pause * 2, 1.0)
         now = time.monotonic()
-        if self._since is None:
-            self._since = now
-        if preparing and not self._told_preparing:
+        since = self._since.setdefault(kind, now)
+        if kind == "preparing" and not self._told_preparing:
             self._told_preparing = True
             what = error.message.partition(";")[0]
             logging.getLogger("sandglass").warning(
                 "%s; waiting for it, %g s at most", what, seconds
             )
         end = now + pause
-        if end > self._since + seconds:
+        if end > since + seconds:
             return None
         if self._deadline is not None and end > self._deadline:
             return None
