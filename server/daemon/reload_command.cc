@@ -24,13 +24,25 @@ absl::Status NoDaemon(const std::string& state_dir) {
       "no sandglassd runs with the state directory ", Quoted(state_dir, 256)));
 }
 
+// The record of the daemon that runs. One that still starts may have read the
+// policy before it was changed, so it is to reload, too.
+absl::StatusOr<ReloadRecord::State> AwaitRecord(const std::string& state_dir,
+                                                MonotonicTime end) {
+  while (IsInUse(state_dir)) {
+    absl::StatusOr<ReloadRecord::State> record = ReloadRecord::Read(state_dir);
+    if (!absl::IsUnavailable(record.status())) return record;
+    if (Until(end) <= absl::ZeroDuration()) return record.status();
+    absl::SleepFor(kReloadLook);
+  }
+  return NoDaemon(state_dir);
+}
+
 absl::Status Reload(const std::string& state_dir) {
-  if (!IsInUse(state_dir)) return NoDaemon(state_dir);
+  const MonotonicTime end = After(Now(), kReloadWait);
   const absl::StatusOr<ReloadRecord::State> before =
-      ReloadRecord::Read(state_dir);
+      AwaitRecord(state_dir, end);
   if (!before.ok()) return before.status();
   if (::kill(before->pid, SIGHUP) != 0) return NoDaemon(state_dir);
-  const MonotonicTime end = After(Now(), kReloadWait);
   while (IsInUse(state_dir)) {
     const absl::StatusOr<ReloadRecord::State> now =
         ReloadRecord::Read(state_dir);

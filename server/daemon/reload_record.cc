@@ -1,6 +1,7 @@
 #include "server/daemon/reload_record.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,12 @@ std::string RecordPath(const std::string& state_dir) {
   return absl::StrCat(state_dir, "/reload");
 }
 
+// A lock belongs to an open file, which the process's children share until they
+// execute another program or end.
+bool SomebodyHas(const os::Fd& file) {
+  return ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 absl::Status RecordError(const char* what, const std::string& path) {
   return absl::InternalError(absl::StrCat(
       "can't ", what, " ", Quoted(path, 256), ": ", ErrorText(errno)));
@@ -39,6 +46,10 @@ absl::StatusOr<ReloadRecord> ReloadRecord::Make(const std::string& state_dir) {
   record.file_.reset(::open(
       path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!record.file_.valid()) return RecordError("open", path);
+  // Whoever reads it has it locked for a moment.
+  if (::flock(record.file_.get(), LOCK_EX) != 0) {
+    return RecordError("lock", path);
+  }
   if (::ftruncate(record.file_.get(), kNumbersBytes + kErrorBytes) != 0) {
     return RecordError("write", path);
   }
@@ -49,8 +60,14 @@ absl::StatusOr<ReloadRecord> ReloadRecord::Make(const std::string& state_dir) {
 
 absl::StatusOr<ReloadRecord::State> ReloadRecord::Read(
     const std::string& state_dir) {
-  const absl::StatusOr<std::string> text =
-      os::ReadWholeFile(RecordPath(state_dir));
+  const std::string path = RecordPath(state_dir);
+  const absl::Status none = absl::UnavailableError(
+      absl::StrCat("no daemon has written ", Quoted(path, 256)));
+  const os::Fd file(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid() && errno != ENOENT) return RecordError("open", path);
+  if (!file.valid() || !SomebodyHas(file)) return none;
+  const absl::StatusOr<std::string> text = os::ReadWholeFile(path);
   if (!text.ok()) return text.status();
   State state;
   const std::string head = text->substr(0, kNumbersBytes);
@@ -59,8 +76,7 @@ absl::StatusOr<ReloadRecord::State> ReloadRecord::Read(
   if (words.size() != 3 || !absl::SimpleAtoi(words[0], &state.pid) ||
       !absl::SimpleAtoi(words[1], &state.begun) ||
       !absl::SimpleAtoi(words[2], &state.ended) || state.pid <= 0) {
-    return absl::UnavailableError(absl::StrCat(
-        "no daemon has written ", Quoted(RecordPath(state_dir), 256)));
+    return none;
   }
   if (text->size() > kNumbersBytes) state.error = text->substr(kNumbersBytes);
   state.error.resize(std::min(state.error.find('\0'), state.error.size()));

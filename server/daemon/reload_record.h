@@ -14,7 +14,8 @@ namespace sandglass::server {
 
 // The file in the state directory by which a daemon tells `sandglassd --reload`
 // how its reloads end. Only root may open it; the daemon has it open since it
-// was root.
+// was root, and locked, so that nobody takes the file of an earlier daemon for
+// its own.
 class ReloadRecord {
  public:
   struct State {
@@ -27,6 +28,8 @@ class ReloadRecord {
   // Makes the file anew, for this process.
   // Preconditions: the state directory is locked.
   static absl::StatusOr<ReloadRecord> Make(const std::string& state_dir);
+  // UNAVAILABLE where no daemon has the file, for example since it still
+  // starts.
   static absl::StatusOr<State> Read(const std::string& state_dir);
 
   ReloadRecord() = default;

@@ -90,5 +90,20 @@ TEST(ReloadRecord, TellsWhichReloadEndedHow) {
   EXPECT_EQ(read().error, "");
 }
 
+// A daemon that starts finds the file of an earlier one, whose pid may be that
+// of any process by now.
+TEST(ReloadRecord, IsNobodysOnceItsDaemonHasEnded) {
+  TempDir dir;
+  {
+    auto record = ReloadRecord::Make(dir.path());
+    ASSERT_TRUE(record.ok()) << record.status();
+    EXPECT_TRUE(ReloadRecord::Read(dir.path()).ok());
+  }
+  EXPECT_TRUE(absl::IsUnavailable(ReloadRecord::Read(dir.path()).status()));
+  auto next = ReloadRecord::Make(dir.path());
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_TRUE(ReloadRecord::Read(dir.path()).ok());
+}
+
 }  // namespace
 }  // namespace sandglass::server
