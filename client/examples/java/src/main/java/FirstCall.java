@@ -12,15 +12,15 @@ import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
 import io.grpc.protobuf.StatusProto;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import sandglass.v1.LimitsOuterClass.Limits;
-import sandglass.v1.Run.RichResult;
-import sandglass.v1.Run.RunCodeRequest;
-import sandglass.v1.Run.RunCodeResponse;
-import sandglass.v1.Run.StreamRunCodeRequest;
+import sandglass.v1.CreateSessionRequest;
+import sandglass.v1.DeleteSessionRequest;
+import sandglass.v1.Limits;
+import sandglass.v1.RichResult;
+import sandglass.v1.RunCodeRequest;
+import sandglass.v1.RunCodeResponse;
 import sandglass.v1.SandboxServiceGrpc;
-import sandglass.v1.SessionOuterClass.CreateSessionRequest;
-import sandglass.v1.SessionOuterClass.DeleteSessionRequest;
 import sandglass.v1.SessionServiceGrpc;
+import sandglass.v1.StreamRunCodeRequest;
 
 /**
  * First calls with nothing but gRPC: a run whose output comes as it is written, and a session,
