@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -147,6 +148,14 @@ TEST_F(Crash, ADaemonListensOnTheSocketThatItIsGiven) {
   fs::remove(daemon().socket_path());
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address),
                    sizeof(address)),
+            0);
+  // It is of the same user as the daemon, which may be an ordinary one.
+  struct stat directory {};
+  ASSERT_EQ(::stat(fs::path(daemon().socket_path()).parent_path().c_str(),
+                   &directory),
+            0);
+  ASSERT_EQ(::lchown(daemon().socket_path().c_str(), directory.st_uid,
+                     directory.st_gid),
             0);
   ASSERT_EQ(::listen(socket.get(), 16), 0);
   auto next = Daemon::Start(
