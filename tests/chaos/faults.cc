@@ -434,6 +434,9 @@ Fault ClientsGone() {
   auto clients =
       std::make_shared<std::vector<std::unique_ptr<client::Subprocess>>>();
   return {.name = "clients gone",
+          // On two processors they are as many as may run, for as long as a run
+          // may wait.
+          .codes = {grpc::StatusCode::RESOURCE_EXHAUSTED},
           .begin =
               [clients](ChaosWorld& world) {
                 for (int i = 0; i < kGoneClients; ++i) {
