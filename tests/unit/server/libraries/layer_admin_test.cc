@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "policy/libraries/library_policy.h"
 #include "server/daemon/library_setup.h"
+#include "server/libraries/unpack_helper.h"
 #include "server/pool/jail_pool.h"
 #include "tests/unit/server/layers/layer_support.h"
 #include "tests/unit/server/scripted_runner.h"
@@ -63,6 +64,17 @@ std::string ReasonOf(const absl::Status& status) {
   return info.reason();
 }
 
+// No install here gets as far as an archive.
+class NoUnpacker final : public ArchiveUnpacker {
+ public:
+  absl::StatusOr<sandbox::FileResult> Unpack(const os::Fd&, const os::Fd&,
+                                             const UnpackLimits&,
+                                             CancelToken&) const override {
+    ADD_FAILURE() << "there is no archive";
+    return absl::UnimplementedError("nothing is unpacked here");
+  }
+};
+
 class LayerAdminTest : public LayerStoreTest {
  protected:
   LayerAdminTest()
@@ -76,6 +88,7 @@ class LayerAdminTest : public LayerStoreTest {
         InstallerKey{"", policy::Ecosystem::kPython}, installer);
     parts.max_bytes = 1000;
     parts.runner = &installer_;
+    parts.unpacker = &unpacker_;
     libraries_.emplace(std::move(parts));
     admin_.emplace(
         LayerAdminParts{&policy_, &approvals_, &pool_, &*libraries_});
@@ -119,6 +132,7 @@ class LayerAdminTest : public LayerStoreTest {
   JailPool pool_;
   int installs_ = 0;
   // What an installer's jail would say; it leaves no archive.
+  const NoUnpacker unpacker_;
   ScriptedRunner installer_{
       [this](const Job& job, CancelToken&, RunListener* listener) {
         ++installs_;
