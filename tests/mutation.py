@@ -181,8 +181,10 @@ class Build:
         """Whether the program is there: `instead` is (unit, its object)."""
         objects = [instead[1] if instead and unit is instead[0]
                    else self.object_of(unit) for unit in self.sources + self.tests]
+        # Without the other rooms' tests, other parts of a library come first.
+        libraries = ["-Wl,--start-group", *self.libraries, "-Wl,--end-group"]
         return subprocess.run(
-            [self.sources[0].compiler, *objects, "-o", output, *self.libraries],
+            [self.sources[0].compiler, *objects, "-o", output, *libraries],
             cwd=self.build_dir, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, check=False).returncode == 0
 

@@ -10,6 +10,11 @@ namespace sandglass::client {
 template <typename T>
 class Shared {
  public:
+  Shared() = default;
+  Shared(const Shared&) = delete;
+  // Whoever set the value may be a thread of gRPC's, of whose locks a sanitizer
+  // knows nothing.
+  ~Shared() { const std::lock_guard<std::mutex> lock(mutex_); }
   Shared& operator=(T value) {
     const std::lock_guard<std::mutex> lock(mutex_);
     value_ = std::move(value);

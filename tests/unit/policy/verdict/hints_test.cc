@@ -246,6 +246,17 @@ TEST(MakeHints, FollowTheKernelsFacts) {
               ElementsAre("pids"));
 }
 
+TEST(TakeVerdict, SaysThatMemoryWasHeldForNothingThatCounts) {
+  for (const auto& [rule, uncharged] :
+       {std::pair("netlink-memory", true), std::pair("tcp-backlog", true),
+        std::pair("record-locks", true), std::pair("memory-limit", false)}) {
+    Verdict verdict{.outcome = Outcome::kMemoryLimit, .rule = rule};
+    HintFacts facts;
+    TakeVerdict(verdict, facts);
+    EXPECT_EQ(facts.uncharged, uncharged) << rule;
+  }
+}
+
 TEST(MakeHints, SeeWhatAProgramCaughtAndPrinted) {
   EXPECT_THAT(Ids({.stdout_tail = "failed: fetch failed\n"}),
               ElementsAre("network-off"));
@@ -294,7 +305,9 @@ TEST(MakeHints, SayWhatNobodySees) {
               IsEmpty());
   EXPECT_THAT(of("python", "window.show()\n", "done\n"), IsEmpty());
   for (const std::string_view source :
-       {"x = 2\nx ** 10\n", "df = f()\ndf.describe()", "[1, 2][0] == 1", "x"}) {
+       {"x = 2\nx ** 10\n", "df = f()\ndf.describe()", "[1, 2][0] == 1", "x",
+        "df.head(n=3)", "d[f(a=1)]", "x == 'a=b'", "x >= 1", "x <= 1",
+        "x != 1"}) {
     const auto expected = source[0] == '[' ? 0u : 1u;
     EXPECT_EQ(of("python", source).size(), expected) << source;
     EXPECT_THAT(of("python", source, "printed\n"), IsEmpty()) << source;

@@ -97,6 +97,17 @@ TEST(Decide, RefusedProcessesAreCounted) {
   EXPECT_THAT(explained(2), HasSubstr("another process 2 times: "));
 }
 
+TEST(FindExcess, WhatIsAllowedIsNone) {
+  EXPECT_FALSE(FindExcess({.netlink_bytes = kMaxNetlinkBytes,
+                           .backlog_bytes = kMaxBacklogBytes,
+                           .lock_bytes = kMaxRecordLockBytes}));
+  const auto over = FindExcess({.netlink_bytes = kMaxNetlinkBytes,
+                                .backlog_bytes = kMaxBacklogBytes + 1});
+  ASSERT_TRUE(over.has_value());
+  EXPECT_EQ(over->reason, KillReason::kBacklog);
+  EXPECT_EQ(over->bytes, kMaxBacklogBytes + 1);
+}
+
 TEST(Decide, AKillHasItsOwnMeasurementOrTheTime) {
   const auto measured = [](const Kill& kill) {
     return Decide({.wait_status = SIGKILL, .kill = kill}, Limits())

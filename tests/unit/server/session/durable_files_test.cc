@@ -181,6 +181,7 @@ TEST_F(DurableFilesTest, ACheckEndsWithItsCall) {
   const uint64_t before = BytesRead();
   const absl::Status done =
       Restore({.timeout = absl::Seconds(30), .cancel_fd = cancel.get()});
+  thread_.join();
   EXPECT_TRUE(absl::IsCancelled(done)) << done;
   EXPECT_LT(BytesRead() - before, kSize / 2);
 }
