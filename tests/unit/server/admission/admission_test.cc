@@ -1,5 +1,6 @@
 #include "server/admission/admission.h"
 
+#include <ctime>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -193,6 +194,49 @@ TEST(Admission, TheRetryHintGrowsWithTheQueueAndStaysWithinBounds) {
   }
   EXPECT_GT(admission.RetryDelay(), empty);
   EXPECT_LE(admission.RetryDelay(), absl::Seconds(30));
+}
+
+TEST(Admission, TheRetryHintIsTheTimeThatTheQueueNeeds) {
+  Admission admission(Small());
+  // Before any run has ended, one takes 200 ms; two go on at once.
+  EXPECT_EQ(admission.RetryDelay(), absl::Milliseconds(100));
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1))).ok());
+  { const auto short_run = admission.Pop(); }
+  for (uid_t uid = 1; uid <= 4; ++uid) {
+    ASSERT_TRUE(admission.Enqueue(MakeRun(User(uid))).ok());
+  }
+  // A fifth of it is the run that took no time, or some on a busy machine.
+  const absl::Duration delay = admission.RetryDelay();
+  EXPECT_GE(delay, absl::Milliseconds(200 * 0.8 * 5 / 2));
+  EXPECT_LE(delay, absl::Milliseconds(450));
+}
+
+TEST(Admission, WaitingForTheNextToBeOverdueTakesNoProcessor) {
+  AdmissionOptions options = Small();
+  options.queue_timeout = absl::Milliseconds(300);
+  Admission admission(options);
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1))).ok());
+  const auto used = [] {
+    timespec time = {};
+    EXPECT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
+    return absl::DurationFromTimespec(time);
+  };
+  const absl::Duration before = used();
+  EXPECT_EQ(admission.PopOverdue().size(), 1u);
+  EXPECT_LT(used() - before, absl::Milliseconds(150));
+}
+
+TEST(Admission, WhoIsOverdueDoesNotWaitForTheNext) {
+  AdmissionOptions options = Small();
+  options.queue_timeout = absl::Seconds(1);
+  Admission admission(options);
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1))).ok());
+  absl::SleepFor(absl::Milliseconds(900));
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(2))).ok());
+  const MonotonicTime second = Now();
+  EXPECT_EQ(admission.PopOverdue().size(), 1u);
+  EXPECT_LT(Since(second), absl::Milliseconds(900));
+  EXPECT_EQ(admission.snapshot().queued, 1u);
 }
 
 TEST(Admission, ManyThreadsKeepTheLedgerStraight) {

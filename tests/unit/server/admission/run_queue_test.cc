@@ -132,6 +132,22 @@ TEST(RunQueue, CallersTakeTurns) {
   EXPECT_THAT(daemon.starts(), ElementsAre("a", "a", "b", "c", "a", "b", "a"));
 }
 
+TEST(RunQueue, WhoComesAnewStandsBehindThoseThatWait) {
+  RunQueue queue(Options(1, 0));
+  const MonotonicTime later = MonotonicTime() + std::chrono::seconds(1);
+  // Not in the order of their names.
+  for (const char* caller : {"c", "a", "b"}) {
+    queue.Add({MakeRun(User(1)), caller, kMiB, 1, later});
+  }
+  std::vector<std::string> order;
+  while (queue.CanStart()) {
+    const RunQueue::Started started = queue.Start();
+    order.push_back(started.held.caller);
+    queue.End(started.held);
+  }
+  EXPECT_THAT(order, ElementsAre("c", "a", "b"));
+}
+
 TEST(RunQueue, RunsOfOneCallerStartInTheirOrder) {
   RunQueue queue(Options(1, 0));
   std::vector<RunPtr> runs;
@@ -331,6 +347,7 @@ TEST(RunQueue, WhoLeavesTakesAllThatWasCountedAlong) {
   EXPECT_EQ(*queue.next_overdue(), MonotonicTime() + std::chrono::seconds(3));
   EXPECT_EQ(queue.Clear().size(), 3u);
   EXPECT_FALSE(queue.CanStart());
+  EXPECT_EQ(queue.slots().held(), 0u);
   EXPECT_FALSE(queue.next_overdue().has_value());
   EXPECT_EQ(queue.waiting_bytes().held(), 0u);
   EXPECT_EQ(queue.waiting_shares().held(), 0u);
