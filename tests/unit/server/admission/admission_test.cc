@@ -144,6 +144,17 @@ TEST(Admission, WhatAShareIsIsSaid) {
               HasSubstr("the requests of uid:1 in the queue hold 400 of the "
                         "1000 bytes that the server keeps for all"));
   EXPECT_TRUE(admission.Enqueue(MakeRun(User(2), kMiB, 300)).ok());
+  // Half of all is what one caller may have.
+  EXPECT_TRUE(admission.Enqueue(MakeRun(User(1), kMiB, 50)).ok());
+}
+
+TEST(Admission, HalfOfTheBytesAreOneCallers) {
+  AdmissionOptions options = Small();
+  options.max_queued_bytes = 1000;
+  Admission admission(options);
+  ASSERT_TRUE(admission.Enqueue(MakeRun(User(1), kMiB, 250)).ok());
+  EXPECT_TRUE(admission.Enqueue(MakeRun(User(1), kMiB, 250)).ok());
+  EXPECT_FALSE(admission.Enqueue(MakeRun(User(1), kMiB, 1)).ok());
 }
 
 TEST(Admission, RemoveTakesOnlyWhatWaits) {

@@ -132,6 +132,17 @@ TEST(RunQueue, CallersTakeTurns) {
   EXPECT_THAT(daemon.starts(), ElementsAre("a", "a", "b", "c", "a", "b", "a"));
 }
 
+TEST(RunQueue, WhatIsOverdueIsNotStarted) {
+  RunQueue queue(Options(1, 0));
+  const MonotonicTime until = MonotonicTime() + std::chrono::seconds(1);
+  queue.Add({MakeRun(User(1)), "a", kMiB, 1, until});
+  ASSERT_TRUE(queue.CanStart());
+  EXPECT_TRUE(queue.PopOverdue(until - std::chrono::nanoseconds(1)).empty());
+  ASSERT_TRUE(queue.CanStart());
+  EXPECT_EQ(queue.PopOverdue(until).size(), 1u);
+  EXPECT_FALSE(queue.CanStart());
+}
+
 TEST(RunQueue, WhoComesAnewStandsBehindThoseThatWait) {
   RunQueue queue(Options(1, 0));
   const MonotonicTime later = MonotonicTime() + std::chrono::seconds(1);
