@@ -84,6 +84,57 @@ TEST_F(JavaScriptWaits, NotForWhatGoesOn) {
   EXPECT_EQ(Run("console.log(Promise.resolve(1))").out, "Promise { 1 }\n");
 }
 
+TEST_F(JavaScriptWaits, NotForWhatNothingSettles) {
+  const CellResult stuck =
+      kernel_.Run("const x = 'kept'; await new Promise(() => {}); 'no'");
+  EXPECT_EQ(stuck.status, "error") << stuck;
+  EXPECT_EQ(stuck.exit_code, 13);
+  EXPECT_EQ(stuck.Error("name"), "UnsettledAwait");
+  EXPECT_THAT(stuck.Error("value"), HasSubstr("nothing settles"));
+  EXPECT_EQ(Run("new Promise(() => {})").Shown(), "Promise { <pending> }\n");
+  EXPECT_EQ(Run("x").Shown(), "'kept'\n");
+}
+
+TEST_F(JavaScriptWaits, ForWhatTheLoopDoesNotCount) {
+  Run("const {Worker} = require('worker_threads'); const w = new Worker(`const "
+      "{parentPort} = require('worker_threads'); parentPort.on('message', (m) "
+      "=> setTimeout(() => parentPort.postMessage(m + 1), 200))`, {eval: "
+      "true}); w.unref(); 0");
+  EXPECT_EQ(Run("w.postMessage(4); await new Promise((resolve) => "
+                "w.once('message', resolve))")
+                .Shown(),
+            "5\n");
+  EXPECT_EQ(Run("await new Promise((resolve) => { const i = setInterval(() => "
+                "{ clearInterval(i); setTimeout(resolve, 50, 6); }, 10); })")
+                .Shown(),
+            "6\n");
+  EXPECT_EQ(kernel_.Run("await w.terminate(); await new Promise(() => {})")
+                .Error("name"),
+            "UnsettledAwait");
+}
+
+TEST_F(JavaScriptWaits, ListenersAreTheCellsOwn) {
+  EXPECT_EQ(Run("process.listenerCount('uncaughtException') + "
+                "process.listenerCount('beforeExit')")
+                .Shown(),
+            "0\n");
+  Run("process.removeAllListeners('beforeExit'); 0");
+  Run("setTimeout(() => process.removeAllListeners('beforeExit'), 10); 0");
+  Run("process.removeAllListeners(); 0");
+  EXPECT_EQ(kernel_.Run("Promise.reject(new Error('late')); 0").exit_code, 1);
+  kernel_.InterruptLater(absl::Milliseconds(300));
+  EXPECT_EQ(kernel_.Run("setTimeout(() => {}, 1e9); 0").exit_code, 130);
+  EXPECT_EQ(Run("for (const name of ['uncaughtException', "
+                "'unhandledRejection']) process.once(name, (e) => "
+                "console.log('took', e.message)); setTimeout(() => { throw new "
+                "Error('it'); }, 1); Promise.reject(new Error('this')); 0")
+                .out,
+            "took this\ntook it\n");
+  const CellResult failed = kernel_.Run(
+      "process.once('beforeExit', () => { throw new Error('no'); }); 0");
+  EXPECT_EQ(failed.Error("value"), "no") << failed;
+}
+
 TEST_F(JavaScriptWaits, AnErrorIsOfTheCellThatCausedIt) {
   for (const char* code :
        {"setTimeout(() => { throw new Error('late'); }, 50); 0",

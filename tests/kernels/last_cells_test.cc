@@ -144,6 +144,27 @@ const LastCell kOthers[] = {
      "process.on('uncaughtException', (e) => console.log('took', e.message));\n"
      "setTimeout(() => console.log('on'), 20); throw new Error('it');",
      "took it\non\n"},
+    {"javascript", "AwaitOfWhatNothingSettles",
+     "process.on('exit', (code) => console.log(code, process.exitCode));\n"
+     "await new Promise(() => {}); console.log('no')",
+     "0 13\n", 13, "UnsettledAwait"},
+    {"javascript", "ValueThatNothingSettles", "new Promise(() => {})",
+     "Promise { <pending> }\n"},
+    {"javascript", "ExitWhereNothingSettles",
+     "setTimeout(() => process.exit(), 1); await new Promise(() => {})", ""},
+    {"javascript", "RejectionThatAHandlerTakes",
+     "process.on('unhandledRejection', (e) => console.log('took', "
+     "e.message));\n"
+     "setTimeout(() => console.log('on'), 20); Promise.reject(new Error('it'))",
+     "took it\non\n"},
+    {"javascript", "AwaitedErrorThatAHandlerTakes",
+     "process.on('uncaughtException', (e) => console.log('took', e.message));\n"
+     "await 1; throw new Error('it')",
+     "took it\n"},
+    {"javascript", "ErrorOfAHandler",
+     "process.on('uncaughtException', () => { throw new TypeError('x'); });\n"
+     "throw new Error('it')",
+     "", 7, "TypeError"},
     {"javascript", "Exit",
      "process.on('exit', () => console.log('bye')); process.exit(3)", "bye\n",
      3},

@@ -7,10 +7,10 @@ const fs = require('fs');
 const Module = require('module');
 const net = require('net');
 const path = require('path');
-const {Writable} = require('stream');
 const util = require('util');
 const vm = require('vm');
 const rewrite = require('./kernel_rewrite.cjs');
+const streams = require('./kernel_streams.cjs');
 const waits = require('./kernel_waits.cjs');
 
 const MOST_TEXT = 256 * 1024;
@@ -19,11 +19,13 @@ const MOST_RESULT_BYTES = 8 << 20;
 const MAIN = 'main.js';
 const DISPLAY = Symbol.for('Jupyter.display');
 const ACK = '{"op":"ack"}\n';
+const UNSETTLED = 13;  // node's own exit code
 
 const commands = Number(process.argv[2]);
 const events = Number(process.argv[3]);
 // Kept, because a cell may put others in their place.
-const {writeSync, readSync, openSync, closeSync, unlinkSync, writeFileSync} = fs;
+const {readSync} = fs;
+const {emit} = process;
 const kill = process.kill.bind(process);
 const leave = process.exit.bind(process);
 const {pid} = process;
@@ -33,54 +35,11 @@ let socket = null;  // the commands'
 let count = 0;
 let held = Buffer.alloc(0);  // of the commands
 
-function writeAll(fd, bytes) {
-  let rest = bytes;
-  while (rest.length > 0) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest));
-    } catch (error) {
-      if (error.code !== 'EAGAIN') throw error;
-    }
-  }
-}
-
 function send(event) {
   try {
-    writeAll(events, Buffer.from(`${JSON.stringify(event)}\n`));
+    streams.writeAll(events, Buffer.from(`${JSON.stringify(event)}\n`));
   } catch {
     process.reallyExit(1);
-  }
-}
-
-// What was written has left the process: a cell that doesn't yield would pile it
-// up, and what follows its end would come before it.
-class Output extends Writable {
-  constructor(fd) {
-    super();
-    this.fd = fd;
-  }
-  _write(bytes, _, done) {
-    try {
-      writeAll(this.fd, bytes);
-      done();
-    } catch (error) {
-      done(error);
-    }
-  }
-}
-
-function openOutput(name, fd) {
-  const stream = new Output(fd);
-  Object.defineProperty(process, name, {
-    value: stream, configurable: true, writable: true, enumerable: true});
-  console[`_${name}`] = stream;
-}
-
-// One that was interrupted within a write, or that a cell has ended, writes no
-// more.
-function repairOutputs(interrupted) {
-  for (const [name, fd] of [['stdout', 1], ['stderr', 2]]) {
-    if (interrupted || process[name]?.writable !== true) openOutput(name, fd);
   }
 }
 
@@ -137,34 +96,6 @@ function display(value) {
   if (cell !== null && cell.rich) show('display', bundleOf(value), true);
 }
 
-// A cell's standard input. What is opened next has the lowest free number.
-let input = null;  // its stream, once the cell has asked for that
-function setInput(content) {
-  let path = '/dev/null';
-  if (content !== undefined) {
-    path = `/tmp/.stdin-${pid}-${count}`;
-    writeFileSync(path, Buffer.from(content, 'base64'), {mode: 0o600});
-  }
-  try {
-    closeSync(0);
-  } catch {
-    // A cell has.
-  }
-  openSync(path, 'r');
-  if (content !== undefined) unlinkSync(path);
-  input?.destroy();
-  input = null;
-  Object.defineProperty(process, 'stdin', {
-    configurable: true,
-    enumerable: true,
-    get() {
-      // By places: a reading that an earlier cell left takes nothing away.
-      input ??= new fs.ReadStream(null, {fd: 0, autoClose: false, start: 0});
-      return input;
-    },
-  });
-}
-
 // Frames from the last one of a cell on are the kernel's.
 function stackOf(error) {
   const lines = String(error.stack).split('\n');
@@ -210,6 +141,12 @@ function interruptWords() {
   return {name: 'Interrupt', value, traceback: `Interrupt${value && `: ${value}`}\n`};
 }
 
+function unsettledWords() {
+  const value = 'the cell awaits a promise that nothing settles any more: ' +
+      'no timer, request or the like is left';
+  return {name: 'UnsettledAwait', value, traceback: `UnsettledAwait: ${value}\n`};
+}
+
 // The end of the cell; the first one counts. What is rejected meanwhile still
 // belongs to it, so it is told a turn later.
 function finish(which, status, exitCode, words) {
@@ -226,15 +163,8 @@ function finish(which, status, exitCode, words) {
 // What the last cell has started keeps node going as a program's would, and an
 // error at any time ends it.
 function beginLast() {
-  process.exit = leave;
-  process.off('uncaughtException', onUncaught);
-  process.off('unhandledRejection', onRejection);
-  process.on('uncaughtException', (error) => {
-    // One of the cell's own takes it.
-    if (process.listenerCount('uncaughtException') > 1) return;
-    send({ev: 'error', id: cell.id, ...safeWords(error)});
-    leave(1);
-  });
+  // Its own code leaves none to the end, as in node's.
+  process.exit = (code) => leave(code ?? process.exitCode ?? 0);
   process.removeAllListeners('SIGINT');
   process.on('SIGINT', () => {
     if (process.listenerCount('SIGINT') > 1) return;  // the cell's own
@@ -242,6 +172,17 @@ function beginLast() {
     leave(130);
   });
   socket.unref();
+}
+
+// The last cell's code is done, or waits for what nobody settles.
+function endLast() {
+  if (cell.isSettled) return;
+  if (!cell.awaits) {
+    succeed(cell, cell.value);
+  } else if (process.exitCode === undefined) {
+    process.exitCode = UNSETTLED;
+    send({ev: 'error', id: cell.id, ...unsettledWords()});
+  }
 }
 
 function tellEnd(which) {
@@ -289,12 +230,38 @@ function fail(error, work) {
   }
 }
 
-function onUncaught(error) {
-  fail(error, waits.current()?.work);
+// What node tells the program. Listeners are a cell's own, which may remove all.
+function tellProgram(name, ...args) {
+  const told = () => Reflect.apply(emit, process, [name, ...args]);
+  if (cell?.isLast) return tellLast(name, args, told);
+  const isRejection = name === 'unhandledRejection';
+  if (isRejection || name === 'uncaughtException') {
+    const work = (isRejection ? waits.contextOf(args[1]) : waits.current())?.work;
+    try {
+      if (!(args[0] instanceof Exit) && told()) return true;
+      fail(args[0], work);
+    } catch (error) {
+      fail(error, work);
+    }
+    return true;
+  }
+  if (name === 'beforeExit' && cell !== null) return endOfLoop(told);
+  return told();
 }
 
-function onRejection(error, promise) {
-  fail(error, waits.contextOf(promise)?.work);
+function tellLast(name, args, told) {
+  if (name === 'exit') endLast();
+  if (name !== 'uncaughtException') return told();
+  let [error] = args;
+  let exitCode = 1;
+  try {
+    if (told()) return true;
+  } catch (another) {
+    error = another;
+    exitCode = 7;  // node's own
+  }
+  send({ev: 'error', id: cell.id, ...safeWords(error)});
+  return leave(exitCode);
 }
 
 // Ends the cell where it is.
@@ -330,7 +297,8 @@ function makeRoom(names) {
 // Runs the cell's code as far as it comes without waiting.
 function evaluate(which) {
   const filename = `<cell-${count}>`;
-  const {code, names, prefix} = rewrite(which.code);
+  const {code, names, prefix, awaits} = rewrite(which.code);
+  which.awaits = awaits;
   const script = new vm.Script(code, {filename, columnOffset: -prefix});
   makeRoom(names);
   which.isInside = true;
@@ -352,25 +320,46 @@ function succeed(which, value) {
     const {traceback} = safeWords(error);
     process.stderr.write(`the value can't be shown: ${traceback}`);
   }
+  which.isSettled = true;
   if (which.isLast) return finish(which, 'ok', 0);
-  // The loop's end is the cell's: see kernel_waits.cjs. Other listeners for it may
-  // still start something.
-  process.off('beforeExit', beginEnd);
-  process.prependListener('beforeExit', beginEnd);
-  process.off('beforeExit', endOfLoop);
-  process.on('beforeExit', endOfLoop);
   which.stopWatching = waits.watchConnections(which.work);
   socket.unref();
 }
 
-// What is referenced and idle is counted here, too, though it keeps no loop alive.
-let idle = 0;
-function beginEnd() {
-  idle = process.getActiveResourcesInfo().length;
+// The loop's end is the cell's: see kernel_waits.cjs. Listeners for it may still
+// start something. What is referenced and idle is counted, too, though it keeps no
+// loop alive.
+function endOfLoop(told) {
+  const idle = process.getActiveResourcesInfo().length;
+  let isTold = true;
+  try {
+    isTold = told();
+  } catch (error) {
+    fail(error, cell.work);
+  }
+  if (process.getActiveResourcesInfo().length > idle) return isTold;
+  if (cell.isSettled) {
+    finish(cell, 'ok', 0);
+  } else if (waits.mayGoOn()) {
+    waitApart();
+  } else if (cell.awaits) {
+    finish(cell, 'error', UNSETTLED, unsettledWords());
+  } else {
+    succeed(cell, cell.value);
+    finish(cell, 'ok', 0);
+  }
+  return isTold;
 }
 
-function endOfLoop() {
-  if (process.getActiveResourcesInfo().length <= idle) finish(cell, 'ok', 0);
+// Until what the loop does not count has ended.
+function waitApart() {
+  socket.ref();
+  const which = cell;
+  waits.poll(() => {
+    if (which === cell && !which.isSettled && waits.mayGoOn()) return true;
+    if (which === cell) socket.unref();
+    return false;
+  });
 }
 
 function setArguments(args) {
@@ -393,19 +382,24 @@ function run(command) {
     work: command.last === true ? undefined : new waits.Work(count),
   };
   const which = cell;
+  listen();
   if (which.isLast) beginLast();
   try {
-    repairOutputs(false);
-    setInput(command.stdin);
+    streams.setInput(command.stdin, count);
+    streams.repairOutputs(false);
     if (command.args) setArguments(command.args);
-    const value = evaluate(which);
+    const value = which.value = evaluate(which);
     if (!util.types.isPromise(value)) return succeed(which, value);
-    value.then(
-        (settled) => succeed(which, settled),
-        (error) => which === cell && fail(error, which.work));
+    value.then((settled) => succeed(which, settled), (error) => {
+      which.isSettled = true;
+      // To a program it is a promise as any other.
+      if (which.isLast && !which.awaits) throw error;
+      if (which === cell) fail(error, which.work);
+    });
+    if (!which.isLast) socket.unref();
   } catch (error) {
     if (error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED') {
-      repairOutputs(true);
+      streams.repairOutputs(true);
       finish(which, 'interrupted', 130, interruptWords());
     } else {
       fail(error, which.work);
@@ -425,15 +419,26 @@ function obey() {
   }
 }
 
+// Listeners without which no signal is heard; a cell may remove them with its own.
+const listeners = ['newListener', 'removeListener', 'warning'].flatMap(
+    (name) => process.listeners(name).map((listener) => [name, listener]));
+listeners.push(['SIGINT', () => finish(cell, 'interrupted', 130, interruptWords())]);
+
+function listen() {
+  const isThere = ([name, listener]) => process.listeners(name).includes(listener);
+  if (listeners.every(isThere)) return;
+  for (const [name, listener] of listeners) process.off(name, listener).on(name, listener);
+}
+
 function start() {
   const filename = path.join(process.cwd(), MAIN);
   process.argv.splice(1, Infinity, filename);
   process.execArgv.length = 0;
   process.exit = exit;
-  process.on('SIGINT', () => finish(cell, 'interrupted', 130, interruptWords()));
-  process.on('uncaughtException', onUncaught);
-  process.on('unhandledRejection', onRejection);
-  repairOutputs(true);
+  Object.defineProperty(process, 'emit', {
+    value: tellProgram, configurable: true, writable: true, enumerable: false});
+  listen();
+  streams.repairOutputs(true);
   // To itself a cell is the program's main file, though there is no such file.
   const module = new Module('.');
   module.filename = filename;

@@ -98,7 +98,8 @@ class Rewriter {
     this.edits = [];  // [begin, end, text]
     this.names = [];
     this.functions = [];
-    this.waits = false;
+    this.awaits = false;
+    this.waits = false;  // its value is a promise
     walk(program, (node, inside) => this.look(node, inside));
   }
 
@@ -109,10 +110,11 @@ class Rewriter {
     if (node.type === 'MetaProperty' && node.meta.name === 'import') {
       this.edit(node.start, node.end, META);
     }
-    const waits = node.type === 'AwaitExpression' ||
-        node.type === 'ImportDeclaration' || node.type === 'ReturnStatement' ||
+    const awaits = node.type === 'AwaitExpression' ||
+        node.type === 'ImportDeclaration' ||
         (node.type === 'ForOfStatement' && node.await);
-    if (waits && !inside) this.waits = true;
+    if (awaits && !inside) this.awaits = true;
+    if ((awaits || node.type === 'ReturnStatement') && !inside) this.waits = true;
   }
 
   edit(begin, end, text) { this.edits.push([begin, end, text]); }
@@ -206,6 +208,7 @@ class Rewriter {
       code: before + this.apply() + after,
       names: [...this.names, ...this.functions],
       prefix: before.length,
+      awaits: this.awaits,
     };
   }
 
@@ -237,7 +240,7 @@ function asExpression(code) {
 }
 
 // `names` are those that it declares; `prefix` is what its first line is longer
-// at its beginning.
+// at its beginning; `awaits` says whether it has an `await` at its top.
 module.exports = (given) => {
   // What comes before it may follow no other text.
   const source = given.replace(/^#!/, '//');

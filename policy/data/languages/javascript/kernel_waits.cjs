@@ -5,7 +5,8 @@
 // keeps node's event loop alive. What is meant to go on keeps no cell waiting:
 // intervals, servers, watchers and connections at which nothing happens are taken
 // out of that count (unref), and so is all that these start. Between cells the
-// kernel's own pipe keeps the loop alive.
+// kernel's own pipe keeps the loop alive. A cell that still awaits a promise waits
+// for these, too: they may settle it.
 'use strict';
 
 const asyncHooks = require('async_hooks');
@@ -14,6 +15,7 @@ const net = require('net');
 const v8 = require('v8');
 
 const QUIET_MS = 1000;
+const POLL_MS = 100;
 const LASTING = {
   TCPSERVERWRAP: 'server',
   PIPESERVERWRAP: 'server',
@@ -84,6 +86,9 @@ let inside;  // the context of the code that runs now, where node doesn't know i
 let isOwn = false;  // the kernel itself starts something
 const outer = [];  // what `inside` was before
 const servers = new Map();  // contexts by asynchronous id
+// What goes on though the loop does not count it, or may be so.
+const apart = new Set();
+let mostApart = 1000;
 
 function current() {
   return inside ?? Mark.get(executionAsyncResource());
@@ -125,6 +130,8 @@ function onInit(id, type, trigger, resource) {
   if (isInterval || type in LASTING) context = work.back;
   Mark.set(resource, context);
   if (type.endsWith('SERVERWRAP')) servers.set(id, context);
+  // The cell itself may take these out of the count.
+  if (type === 'WORKER' || type === 'PROCESSWRAP') putApart(resource);
   const endable = type === 'Timeout' || type === 'Immediate' || type === 'WORKER';
   if (endable) work.start(resource);
   if (context.isBackground || (endable && work.isAbandoned)) {
@@ -149,6 +156,39 @@ function settle(resource, type, work) {
     });
   }
   resource.unref();
+  putApart(resource);
+}
+
+function putApart(resource) {
+  apart.add(resource);
+  if (apart.size <= mostApart) return;
+  for (const one of apart) if (!isAlive(one)) apart.delete(one);
+  mostApart = Math.max(1000, 2 * apart.size);
+}
+
+function isAlive(resource) {
+  if (resource._destroyed) return false;
+  if (resource.hasRef?.()) return true;
+  // One that has ended takes none.
+  resource.ref?.();
+  if (!resource.hasRef?.()) return false;
+  resource.unref();
+  return true;
+}
+
+// Whether something may still settle a promise when the loop has come to its end.
+function mayGoOn() {
+  for (const one of apart) {
+    if (isAlive(one)) return true;
+    apart.delete(one);
+  }
+  return false;
+}
+
+// Calls it now and then, until it returns false.
+function poll(check) {
+  const timer = asKernel(setInterval, () => check() || clearInterval(timer), POLL_MS);
+  timer.unref();
 }
 
 function placeOf(preposition, address) {
@@ -174,7 +214,10 @@ function watchConnections(work) {
         goesOn: () => !one.destroyed,
         name: () => `a connection${placeOf(' to', remoteOf(one))}`,
       });
-      if (one._handle) Mark.set(one._handle, work.back);
+      if (one._handle) {
+        Mark.set(one._handle, work.back);
+        putApart(one._handle);
+      }
       one.unref();
     }
   };
@@ -236,6 +279,6 @@ function watch() {
 }
 
 module.exports = {
-  Work, watch, within, current, later, release, watchConnections,
+  Work, watch, within, current, later, release, watchConnections, mayGoOn, poll,
   contextOf: Mark.get,
 };
