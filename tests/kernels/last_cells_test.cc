@@ -176,6 +176,17 @@ const LastCell kOthers[] = {
      "second nil\nfirst\n"},
     {"ruby", "Error", "at_exit { puts \"saw #{$!.class}\" }\nraise 'no'",
      "saw RuntimeError\n", 1, "RuntimeError"},
+    {"ruby", "ErrorsFramesAreTheProgramsAlone",
+     "$stderr = $stdout\nProcess.wait(fork { raise 'child' })\n"
+     "at_exit { raise TypeError, 'x' }\nat_exit { puts $!.backtrace }\n"
+     "raise 'no'",
+     "<cell 1>:2:in `block in <main>': child (RuntimeError)\n"
+     "\tfrom <cell 1>:2:in `fork'\n\tfrom <cell 1>:2:in `<main>'\n"
+     "<cell 1>:5:in `<main>'\n"
+     "<cell 1>:3:in `block in <main>': x (TypeError)\n"
+     "<cell 1>:5:in `<main>': no (RuntimeError)\n"
+     "<cell 1>:5:in `<main>': no (RuntimeError)\n",
+     1, "RuntimeError"},
     {"ruby", "Exit", "at_exit { puts 'bye' }\nexit 3", "bye\n", 3},
     {"ruby", "ExitOfAHandler", "at_exit { exit 7 }\nnil", "", 7},
     {"ruby", "ChildThatComesBack",

@@ -36,6 +36,7 @@ module SandglassKernel
       $PROGRAM_NAME = "ruby"
       ARGV.clear
       between_cells
+      prepare_end
       read_from(nil)
       send_event(ev: "ready", pid: Process.pid)
       while (line = @commands.gets)
@@ -72,7 +73,6 @@ module SandglassKernel
       @count += 1
       @id = command["id"]
       @is_last = command["last"]
-      end_silently if @is_last
       @results = @bytes = 0
       @most_results = command["max_results"] || MOST_RESULTS
       @most_bytes = command["max_result_bytes"] || MOST_RESULT_BYTES
@@ -86,14 +86,20 @@ module SandglassKernel
       finish(outcome || interrupted(error))
     end
 
-    # The last cell's program ends as Ruby ends it, with its error, which has been
-    # told and isn't to be printed: this handler is called after all of the cell's.
-    def end_silently
-      at_exit { $stderr = File.open(File::NULL, "w") if @told && $!.equal?(@told) }
+    # This handler is called after all of the cells', in their children, too. The last
+    # cell's program ends as Ruby ends it, with its error, which has been told and
+    # isn't to be printed.
+    def prepare_end
+      at_exit do
+        $stderr = File.open(File::NULL, "w") if @told && $!.equal?(@told)
+        hide_kernel($!) if $!
+      end
     end
 
+    # Its handlers may look at the error, and Ruby prints it where one of them raises.
     def finish_last(outcome)
       @told = outcome.raised
+      hide_kernel(@told) if @told
       return unless outcome.error
       if Process.pid == @pid
         send_event(ev: "error", id: @id, **outcome.error)
@@ -206,11 +212,23 @@ module SandglassKernel
       {name: error.class.to_s, value: "", traceback: "#{error.class}\n"}
     end
 
-    # As bare Ruby prints it, with the cell's frames alone.
-    def traceback_of(error)
+    # The cell's alone.
+    def frames_of(error)
       frames = error.backtrace || []
       last = frames.rindex { |frame| frame.start_with?("<cell ") }
-      frames = last ? frames[0..last] : frames.reject { |frame| frame.start_with?(__FILE__) }
+      last ? frames[0..last] : frames.reject { |frame| frame.start_with?(__FILE__) }
+    end
+
+    def hide_kernel(error)
+      error.set_backtrace(frames_of(error)) if error.backtrace
+      hide_kernel(error.cause) if error.cause
+    rescue StandardError, SystemStackError
+      # It is frozen, or has methods of its own.
+    end
+
+    # As bare Ruby prints it.
+    def traceback_of(error)
+      frames = frames_of(error)
       if frames.size > 400
         frames = frames[0, 200] + ["... #{frames.size - 400} frames ..."] + frames[-200, 200]
       end
