@@ -168,12 +168,6 @@ void CheckLimits(const PolicySet& policy, const policy::Profile* profile,
       CompileLimits(policy, *profile, *language, request, violations);
 }
 
-// Whether a run can have arguments where it is a cell, or else a program.
-bool CellsHaveArguments(const policy::Language& language) {
-  return !language.kernel ||
-         language.kernel->commands == policy::KernelRecipe::Commands::kJson;
-}
-
 // Refuses what only a run outside a session can have, or only a program.
 void CheckLeftOut(const v1::RunCodeRequest& request,
                   const policy::Language& language, Violations& violations) {
@@ -182,8 +176,6 @@ void CheckLeftOut(const v1::RunCodeRequest& request,
   };
   refuse(!request.profile().empty(), "profile",
          "is the session's; it was chosen by CreateSession");
-  refuse(request.args_size() > 0 && !CellsHaveArguments(language), "args",
-         "a cell has no arguments in this language; set variables instead");
   refuse(request.env_size() > 0, "env",
          "is the session's; it was chosen by CreateSession");
   refuse(request.libraries_size() > 0, "libraries",
@@ -325,11 +317,6 @@ absl::StatusOr<ValidRequest> ValidateRunCode(
     violations.push_back({"rich_results", absl::StrCat(language->name,
                                                        " has no kernel that "
                                                        "gives them")});
-  }
-  if (request.rich_results() && request.args_size() > 0 &&
-      language != nullptr && !CellsHaveArguments(*language)) {
-    violations.push_back(
-        {"args", absl::StrCat("is not for rich_results of ", language->name)});
   }
   CheckArgs(request, violations);
   CheckEnv(request.env(), violations);

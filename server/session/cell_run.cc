@@ -80,10 +80,7 @@ class CellRun {
         kernel_.is_program
             ? job_.stdin_data
             : RunCommand(kernel_.commands, cell_id_, job_.code, job_.stdin_data,
-                         {.rich = job_.rich, .last = last_});
-    if (!job_.cell_args.empty()) {
-      command_ = WithArguments(std::move(command_), job_.cell_args);
-    }
+                         {.rich = job_.rich, .last = last_}, job_.cell_args);
     start_ = Now();
     start_time_ = os::WallNow();
     limit_watch_.Begin(start_);

@@ -286,14 +286,18 @@ absl::StatusOr<KernelEvent> EventReader::Event() {
 
 std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                        std::string_view code, std::string_view stdin_data,
-                       CellMode mode) {
+                       CellMode mode, const std::vector<std::string>& args) {
   // Of a file that an editor wrote. No interpreter takes it within a cell.
   if (code.starts_with(kByteOrderMark))
     code.remove_prefix(kByteOrderMark.size());
   if (how == policy::KernelRecipe::Commands::kBytes) {
     const std::string input = absl::Base64Escape(AbslView(stdin_data));
-    return absl::StrCat("run ", cell, " ", code.size(), " ", input.size(),
-                        mode.last ? " last" : "", "\n", AbslView(code), input);
+    std::string words;
+    for (const std::string& arg : args) words += arg + '\0';
+    words = absl::Base64Escape(words);
+    return absl::StrCat("run ", cell, " ", code.size(), " ", input.size(), " ",
+                        words.size(), mode.last ? " last" : "", "\n",
+                        AbslView(code), input, words);
   }
   Json command = {{"op", "run"},
                   {"id", cell},
@@ -302,16 +306,11 @@ std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                   {"max_result_bytes", kMaxResultBytes},
                   {"max_results", kMaxResults}};
   if (mode.last) command["last"] = true;
+  if (!args.empty()) command["args"] = args;
   if (!stdin_data.empty()) {
     command["stdin"] = absl::Base64Escape(AbslView(stdin_data));
   }
   return Dump(command) + "\n";
-}
-
-std::string WithArguments(std::string command,
-                          const std::vector<std::string>& args) {
-  command.insert(1, absl::StrCat("\"args\":", Dump(args), ","));
-  return command;
 }
 
 std::string AckCommand() { return "{\"op\":\"ack\"}\n"; }

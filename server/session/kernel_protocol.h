@@ -36,14 +36,12 @@ struct CellMode {
 };
 
 // The command that runs a cell. `code` and `stdin_data` are as in Job; in JSON,
-// invalid UTF-8 in `code` is replaced.
+// invalid UTF-8 in `code` is replaced. Without `args` the program's arguments
+// stay as they are.
 std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                        std::string_view code, std::string_view stdin_data,
-                       CellMode mode);
-
-// The same command, of the form kJson, for a cell with these arguments.
-std::string WithArguments(std::string command,
-                          const std::vector<std::string>& args);
+                       CellMode mode,
+                       const std::vector<std::string>& args = {});
 
 // The line after which a cell that has displayed something goes on.
 std::string AckCommand();

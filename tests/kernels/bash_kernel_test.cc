@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernel_process.h"
@@ -58,6 +60,78 @@ TEST(BashKernel, ASignalThatWouldEndTheShellEndsTheCell) {
       kernel.Run("ulimit -f 1; printf %04096d 1 >large; echo rest");
   EXPECT_EQ(large.out, "");
   EXPECT_EQ(large.exit_code, 128 + 25) << large;
+}
+
+TEST(BashKernel, WhatACellSetsLeavesTheNextOneWorking) {
+  for (const char* cell :
+       {"set -r",
+        "set -k",
+        "set -t",
+        "set -m",
+        "set -TE",
+        "set -o posix",
+        "readonly IFS=$'\\n\\t'",
+        "readonly word input status line",
+        "enable -n printf kill [",
+        "enable -n local read exec eval set trap",
+        "builtin() { echo mine; }",
+        "shopt -s extdebug",
+        "trap 'echo dbg >>d' DEBUG",
+        "trap 'exit 3' DEBUG",
+        "trap 'echo err >>d' ERR; (exit 3)",
+
+        "shopt -s expand_aliases; alias builtin=echo if=echo",
+        "export LC_ALL=nonsense 2>/dev/null",
+        "BASH_XTRACEFD=1; set -x; set +x",
+        "exec >file 2>&-",
+        "TMOUT=1; readonly TMOUT",
+        "declare -x SHELLOPTS",
+        "unset -f __sg_next trap 2>/dev/null"}) {
+    SCOPED_TRACE(cell);
+    KernelProcess kernel({.language = "bash"});
+    kernel.Run("x=kept; f() { echo f; }; set -- a 'b c'");
+    ASSERT_NE(kernel.Run(cell).status, "");
+    if (std::string(cell).starts_with("TMOUT")) {
+      absl::SleepFor(absl::Milliseconds(1200));
+    }
+    for (int i = 0; i < 2; ++i) {
+      const CellResult next = kernel.Run("echo \"$x $2\"; f");
+      ASSERT_EQ(next.out, "kept b c\nf\n") << next;
+      EXPECT_EQ(next.err, "");
+    }
+  }
+}
+
+TEST(BashKernel, TrapsBetweenCommandsAreTheCellsAlone) {
+  KernelProcess kernel({.language = "bash"});
+  kernel.Run("f() { :; }; trap 'echo dbg' DEBUG; trap 'echo err' ERR");
+  EXPECT_EQ(kernel.Run("f; (exit 3)").out, "dbg\ndbg\nerr\n");
+  EXPECT_EQ(kernel.Run("echo on").out, "dbg\non\n");
+  kernel.Run("trap - DEBUG ERR");
+  EXPECT_EQ(kernel.Run("echo on; (exit 3)").out, "on\n");
+}
+
+TEST(BashKernel, EndsWhereNothingIsExecutedAnyMore) {
+  for (const char* cell : {"set -n", "set -o noexec; echo no",
+                           "shopt -s extdebug; trap false DEBUG",
+                           "enable -n builtin", "readonly __sg_code; :"}) {
+    SCOPED_TRACE(cell);
+    KernelProcess kernel({.language = "bash"});
+    const CellResult ended = kernel.Run(cell);
+    if (ended.status == "ok") EXPECT_EQ(kernel.Run("echo no").status, "");
+    EXPECT_NE(kernel.Wait(), -1);
+  }
+}
+
+TEST(BashKernel, CellsHaveArgumentsUntilOthersCome) {
+  KernelProcess kernel({.language = "bash"});
+  EXPECT_EQ(kernel
+                .Run("for a; do echo \"<$a>\"; done; echo no $?",
+                     {{"args", {"a  b", "", "*", "c\nd\n"}}})
+                .out,
+            "<a  b>\n<>\n<*>\n<c\nd\n>\nno 0\n");
+  EXPECT_EQ(kernel.Run("echo $#; exit 2").out, "4\n");
+  EXPECT_EQ(kernel.Run("echo $1", {{"args", {"new"}}}).out, "new\n");
 }
 
 }  // namespace

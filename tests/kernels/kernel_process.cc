@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -266,11 +267,16 @@ KernelProcess::~KernelProcess() {
 int KernelProcess::Send(const std::string& code, const Json& more) {
   if (commands_kind_ == policy::KernelRecipe::Commands::kBytes) {
     const std::string input = more.value("stdin", "");
+    std::string words;
+    for (const std::string word : more.value("args", Json::array())) {
+      words += word + '\0';
+    }
+    words = absl::Base64Escape(words);
     EXPECT_TRUE(os::WriteAll(
-        commands_.get(),
-        absl::StrCat("run ", ++next_id_, " ", code.size(), " ", input.size(),
-                     more.value("last", false) ? " last" : "", "\n", code,
-                     input)));
+        commands_.get(), absl::StrCat("run ", ++next_id_, " ", code.size(), " ",
+                                      input.size(), " ", words.size(),
+                                      more.value("last", false) ? " last" : "",
+                                      "\n", code, input, words)));
     return next_id_;
   }
   Json command = {
@@ -280,8 +286,9 @@ int KernelProcess::Send(const std::string& code, const Json& more) {
   return next_id_;
 }
 
-CellResult KernelProcess::RunLast(const std::string& code) {
-  CellResult result = WaitForEnd(Send(code, {{"last", true}}));
+CellResult KernelProcess::RunLast(const std::string& code, Json more) {
+  more["last"] = true;
+  CellResult result = WaitForEnd(Send(code, more));
   EXPECT_EQ(result.status, "") << "the last cell has a last word: " << result;
   result.exit_code = Wait();
   Drain(out_, result.out);

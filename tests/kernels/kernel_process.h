@@ -58,7 +58,7 @@ class KernelProcess {
   KernelProcess& operator=(const KernelProcess&) = delete;
 
   // Sends a cell and waits for its end. `more` are further keys of the command,
-  // of which a kernel that is told in bytes gets only "stdin".
+  // of which a kernel that is told in bytes gets only "stdin" and "args".
   CellResult Run(const std::string& code,
                  const nlohmann::json& more = nlohmann::json::object());
   int Send(const std::string& code,
@@ -66,7 +66,8 @@ class KernelProcess {
   CellResult WaitForEnd(int id);
   // Sends a cell that is the kernel's last and waits for the kernel's end,
   // whose exit code is the cell's.
-  CellResult RunLast(const std::string& code);
+  CellResult RunLast(const std::string& code,
+                     nlohmann::json more = nlohmann::json::object());
   void SendLine(const std::string& line);
   // SIGINT to its process group, as the daemon does.
   void Interrupt() const;

@@ -4,6 +4,8 @@
 
 #include <ostream>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -205,6 +207,19 @@ const LastCell kOthers[] = {
      "IFS=:; x=a:b; trap 'for i in $x; do echo $i; done' EXIT", "a\nb\n"},
     {"bash", "FirstStatus", "echo $?", "0\n"},
 };
+
+TEST(LastCellsArguments, AreTheirs) {
+  for (const auto& [language, code, out] :
+       std::vector<std::tuple<const char*, const char*, const char*>>{
+           {"bash", "echo $# \"$2\"", "2 b c\n"},
+           {"java",
+            "class A { public static void main(String[] args) { "
+            "System.out.println(args.length + \" \" + args[1]); } }",
+            "2 b c\n"}}) {
+    KernelProcess kernel({.language = language});
+    EXPECT_EQ(kernel.RunLast(code, {{"args", {"\"\\\n", "b c"}}}).out, out);
+  }
+}
 
 std::string LastCellName(const ::testing::TestParamInfo<LastCell>& test) {
   return std::string(test.param.language) + test.param.name;

@@ -39,10 +39,11 @@ import sun.misc.Signal;
  * The Java kernel: runs cells one after another by JShell in this process, so that what they
  * leave stays. Its arguments are the descriptors of commands and events. A command is a line
  *
- * <pre>run ID CODE_BYTES INPUT_BYTES [last]</pre>
+ * <pre>run ID CODE_BYTES INPUT_BYTES ARGUMENT_BYTES [last]</pre>
  *
- * and right behind it the code and, in base64, the cell's standard input. After the last cell the
- * JVM ends as after a main method: its threads go on to their ends.
+ * and right behind it the code and, in base64, the cell's standard input and its arguments, each
+ * with a NUL at its end. After the last cell the JVM ends as after a main method: its threads go on
+ * to their ends.
  */
 public final class Kernel {
   private static final int MOST_TEXT = 256 * 1024;
@@ -69,6 +70,7 @@ public final class Kernel {
   private boolean interrupted; // guarded by lock
   private PrintStream out = printer(FileDescriptor.out);
   private PrintStream err = printer(FileDescriptor.err);
+  private String[] arguments = {}; // of a main method
   private long id;
   private int count;
 
@@ -173,7 +175,14 @@ public final class Kernel {
       commands.readFully(code);
       byte[] input = new byte[Integer.parseInt(words[3])];
       commands.readFully(input);
-      boolean isLast = words.length > 4;
+      byte[] given = new byte[Integer.parseInt(words[4])];
+      commands.readFully(given);
+      if (given.length > 0) {
+        given = Base64.getDecoder().decode(given);
+        String all = new String(given, 0, given.length - 1, StandardCharsets.UTF_8);
+        arguments = all.split("\0", -1);
+      }
+      boolean isLast = words.length > 5;
       int exitCode =
           run(new String(code, StandardCharsets.UTF_8), Base64.getDecoder().decode(input), isLast);
       if (isLast) return exitCode;
@@ -271,13 +280,25 @@ public final class Kernel {
     }
     if (name == null) return 0;
     Set<Thread> before = Thread.getAllStackTraces().keySet();
-    for (SnippetEvent event : shell.eval(name + ".main(new String[0]);")) {
+    for (SnippetEvent event : shell.eval(name + ".main(" + argumentsInJava() + ");")) {
       if (event.causeSnippet() == null && !isFine(event)) return 1;
     }
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
       if (!before.contains(thread) && !thread.isDaemon()) await(thread);
     }
     return isInterrupted() ? INTERRUPTED : 0;
+  }
+
+  private String argumentsInJava() {
+    StringBuilder text = new StringBuilder("new String[] {");
+    for (String argument : arguments) {
+      text.append('"');
+      for (char c : argument.toCharArray()) {
+        text.append(c < ' ' || c == '"' || c == '\\' ? String.format("\\%03o", (int) c) : c);
+      }
+      text.append("\",");
+    }
+    return text.append('}').toString();
   }
 
   /** A program goes on as long as its threads do. */

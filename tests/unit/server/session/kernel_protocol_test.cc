@@ -49,15 +49,18 @@ TEST(RunCommand, IsOneLineWithAllOfTheCell) {
 
 TEST(RunCommand, InBytesSaysItsLengths) {
   EXPECT_EQ(RunCommand(kBytes, 7, "echo\n\xff", std::string("in\0put", 6), {}),
-            "run 7 6 8\necho\n\xff"
+            "run 7 6 8 0\necho\n\xff"
             "aW4AcHV0");
-  EXPECT_EQ(RunCommand(kBytes, 8, "", "", {}), "run 8 0 0\n");
-  EXPECT_EQ(RunCommand(kBytes, 8, "", "", {.last = true}), "run 8 0 0 last\n");
+  EXPECT_EQ(RunCommand(kBytes, 8, "", "", {}), "run 8 0 0 0\n");
+  EXPECT_EQ(RunCommand(kBytes, 8, "", "", {.last = true}),
+            "run 8 0 0 0 last\n");
+  EXPECT_EQ(RunCommand(kBytes, 8, "x", "", {}, {"a", "", "b"}),
+            "run 8 1 0 8\nxYQAAYgA=");
 }
 
 TEST(KernelCommands, ACellMayHaveArguments) {
-  const auto command = nlohmann::json::parse(WithArguments(
-      RunCommand(kJson, 7, "1", "", {.rich = true}), {"a b", "\"\n"}));
+  const auto command = nlohmann::json::parse(
+      RunCommand(kJson, 7, "1", "", {.rich = true}, {"a b", "\"\n"}));
   EXPECT_EQ(command["args"], nlohmann::json({"a b", "\"\n"}));
   EXPECT_EQ(command["id"], 7);
 }
@@ -67,7 +70,7 @@ TEST(RunCommand, LeavesOutAByteOrderMark) {
                        "\xEF\xBB\xBF"
                        "x\xEF\xBB\xBF",
                        "", {.rich = true}),
-            "run 7 4 0\nx\xEF\xBB\xBF");
+            "run 7 4 0 0\nx\xEF\xBB\xBF");
   EXPECT_EQ(nlohmann::json::parse(RunCommand(kJson, 1,
                                              "\xEF\xBB\xBF"
                                              "x",
