@@ -82,6 +82,10 @@ const LastCell kPython[] = {
     {"python", "HandlerThatDisplays",
      "import atexit\natexit.register(lambda: (display('late'), print('end')));",
      "end\n'late'\n"},
+    {"python", "StartsItself",
+     "import sys, subprocess\nif sys.argv[1:]: print('child')\n"
+     "else: subprocess.run([sys.executable, __file__, 'child'], check=True);",
+     "child\n"},
     {"python", "Error",
      "import threading, time, atexit\natexit.register(print, 'bye')\n"
      "threading.Thread(target=lambda: (time.sleep(.1), "
@@ -122,6 +126,10 @@ const LastCell kOthers[] = {
      "require('fs').readFile('/dev/null', () => console.log('read'));\n"
      "console.log('main'); 1",
      "main\nread\ntimer\n1\n"},
+    {"javascript", "StartsItself",
+     "const {Worker, isMainThread} = require('worker_threads');\n"
+     "if (isMainThread) new Worker(__filename); else console.log('worker'); 0",
+     "worker\n0\n"},
     {"javascript", "ExitHandlers",
      "process.on('exit', (code) => console.log('exit', code));\n"
      "process.on('beforeExit', () => console.log('before'));\n"

@@ -163,6 +163,12 @@ function finish(which, status, exitCode, words) {
 // What the last cell has started keeps node going as a program's would, and an
 // error at any time ends it.
 function beginLast() {
+  try {
+    // The program may start itself. A file that came with it stays.
+    fs.writeFileSync(MAIN, cell.code, {flag: 'wx'});
+  } catch {
+    // There is no room.
+  }
   // Its own code leaves none to the end, as in node's.
   process.exit = (code) => leave(code ?? process.exitCode ?? 0);
   process.removeAllListeners('SIGINT');
@@ -439,7 +445,7 @@ function start() {
     value: tellProgram, configurable: true, writable: true, enumerable: false});
   listen();
   streams.repairOutputs(true);
-  // To itself a cell is the program's main file, though there is no such file.
+  // To itself a cell is the program's main file, though mostly there is no such file.
   const module = new Module('.');
   module.filename = filename;
   module.paths = Module._nodeModulePaths(process.cwd());

@@ -232,8 +232,8 @@ class _Kernel:
             name = function.__name__
             __builtins__[name] = function
             setattr(builtins, name, function)
-        # To itself a cell is the program's main file. There is no such file: what
-        # would open it, as multiprocessing does, asks __main__.
+        # To itself a cell is the program's main file. Mostly there is no such file:
+        # what would open it, as multiprocessing does, asks __main__.
         __builtins__["__file__"] = builtins.__file__ = os.path.abspath(_K_MAIN)
         os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
         _k_watch_imports(self._cells)
@@ -328,6 +328,8 @@ class _Kernel:
     def _run(self, command):
         rich = command.get("rich", True)
         self._is_last = bool(command.get("last"))
+        if self._is_last:
+            self._write_main(command["code"])
         self._screen.begin(
             self._id,
             command.get("max_results", _K_MOST_RESULTS),
@@ -352,6 +354,15 @@ class _Kernel:
         self._close_surely()
         self._restore()
         self._finish_surely(outcome)
+
+    @staticmethod
+    def _write_main(code):
+        """A program may read or start itself. A file that came with it stays."""
+        try:
+            with open(_K_MAIN, "x", encoding="utf-8", newline="") as file:
+                file.write(code)
+        except (OSError, ValueError):
+            pass
 
     @staticmethod
     def _plainly(error):
