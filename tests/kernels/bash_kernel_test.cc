@@ -29,6 +29,16 @@ TEST(BashKernel, SpeaksAsBashWhereSomethingIsWrong) {
             "++ echo hi\n++ exit 1\n");
 }
 
+TEST(BashKernel, OptionsOfACellBeforeMoveNoLine) {
+  KernelProcess kernel({.language = "bash"});
+  kernel.Run("set -u; trap 'true' ERR");
+  EXPECT_EQ(kernel.Run("\nno_command").err,
+            "bash: line 2: no_command: command not found\n");
+  EXPECT_EQ(kernel.Run("if ; then").exit_code, 2);
+  EXPECT_EQ(kernel.Run("# text\n\necho $nope").err,
+            "bash: line 3: nope: unbound variable\n");
+}
+
 TEST(BashKernel, ASignalThatWouldEndTheShellEndsTheCell) {
   KernelProcess kernel({.language = "bash"});
   kernel.Run("x=kept; f() { kill -s \"$1\" $$; }");

@@ -20,8 +20,8 @@
 # and read-only variables of any name but __sg_*, builtins that it has switched off.
 # Where nothing can be done any more, as after set -n, the shell ends.
 
-# Ends the cell that has just run and takes the next one, into __sg_code and
-# __sg_words. Its status is 3 for all but the last one.
+# Ends the cell that has just run and takes the next one, into __sg_code, what comes
+# before that into __sg_first, and __sg_words. Its status is 3 for all but the last one.
 __sg_next() {
   builtin enable "${__sg_builtins[@]}"
   # Between cells it is nobody's.
@@ -38,18 +38,22 @@ __sg_next() {
     builtin exit 0
   fi
   ((++__sg_count))
+  # Not executed: the first line of the cell before was none of bash's.
+  if [[ -n $__sg_restore ]]; then __sg_flags=$__sg_held_flags; fi
   __sg_restore=
   builtin local __sg_name __sg_command
   for __sg_name in ERR RETURN DEBUG; do
     __sg_command=__sg_on_$__sg_name
     if [[ -n ${!__sg_command} ]]; then
       builtin printf -v __sg_command %q "${!__sg_command}"
-      __sg_restore+="builtin trap -- $__sg_command $__sg_name"$'\n'
+      __sg_restore+="builtin trap -- $__sg_command $__sg_name; "
     fi
   done
   if [[ $__sg_flags == *[efknuvxC]* ]]; then
-    __sg_restore+="builtin set -${__sg_flags//[!efknuvxC]/}"$'\n'
+    __sg_restore+="builtin set -${__sg_flags//[!efknuvxC]/}; "
   fi
+  # In the cell's first line, so that its numbers stay as they are.
+  __sg_held_flags=$__sg_flags __sg_first=${__sg_restore:+'__sg_set; '}
   if [[ -n $__sg_last ]]; then
     builtin unset -f trap
     builtin trap - EXIT INT "${__sg_signals[@]%:*}"
@@ -60,6 +64,13 @@ __sg_next() {
   builtin trap '{ __sg_interrupt; } 2>&"$__sg_null"' INT
   if [[ -n $__sg_early ]]; then builtin kill -INT "$$"; fi
   builtin return 3
+}
+
+# Brings the cell's options and traps back.
+__sg_set() {
+  builtin local __sg_command="$__sg_restore"
+  __sg_restore=
+  builtin eval "$__sg_command"
 }
 
 # Takes a command. False at their end.
@@ -170,6 +181,8 @@ __sg_leave() {
   builtin set +efknuvxC
   __sg_leaving=$1 __sg_on_DEBUG=
   builtin shift
+  # Those of a function are not the cell's.
+  if ((${#FUNCNAME[@]} > 2)); then builtin set -- "${__sg_before[@]}"; fi
   if [[ $BASHPID != "$__sg_pid" ]]; then builtin exit "$__sg_leaving"; fi
   if [[ -n $__sg_on_exit ]]; then
     builtin local __sg_command="$__sg_on_exit"
@@ -254,6 +267,7 @@ builtin declare -ft trap
 __sg_start() {
   __sg_pid=$$ __sg_id='' __sg_count=0 __sg_leaving='' __sg_on_exit=''
   __sg_flags='' __sg_last='' __sg_on_DEBUG='' __sg_on_ERR='' __sg_on_RETURN=''
+  __sg_restore='' __sg_before=()
   # Out of the way of a cell's files.
   builtin local most
   most=$(builtin ulimit -n)
