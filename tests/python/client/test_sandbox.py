@@ -4,6 +4,7 @@ import io
 import signal
 import threading
 import time
+from html.parser import HTMLParser
 
 import pytest
 import sandglass
@@ -49,6 +50,55 @@ def test_results_in_several_forms(box):
     )
     (rich,) = result.results
     assert (rich.text, rich.html, rich.png, rich.json) == ("a", "<b>a</b>", None, None)
+
+
+HOSTILE = """
+class Page:
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        script = "<script>parent.steal('here')</script>"
+        return {
+            "text/plain": "page", "text/latex": "$x$", "text/markdown": script,
+            "text/html": script + '"><img onerror="parent.steal()">',
+            "image/svg+xml": "<svg xmlns='http://www.w3.org/2000/svg'>" + script + "</svg>",
+            "application/javascript": "parent.steal('here')",
+            "application/vnd.of.somebody+json": {"script": script},
+        }
+class Only(Page):
+    def __init__(self, kind): self.kind = kind
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {self.kind: super()._repr_mimebundle_()[self.kind]}
+display(Page(), Only("image/svg+xml"), Only("application/javascript"))
+"""
+
+
+class Elements(HTMLParser):
+    """The elements that a notebook would make of a text, and those in frames."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.framed = [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes).get("sandbox")))
+        self.framed += dict(attributes).get("srcdoc", "")
+
+
+def test_a_notebook_shows_hostile_pages_in_frames_of_their_own(box):
+    result = box.run_code(HOSTILE)
+    page, svg, script = (rich._repr_mimebundle_() for rich in result.results)
+    assert set(page) == {"text/plain", "text/latex", "text/html"}
+    assert (page["text/plain"], page["text/latex"]) == ("page", "$x$")
+    # A frame with scripts and without allow-same-origin is a stranger's site.
+    frame = [("iframe", "allow-scripts")]
+    assert Elements(page["text/html"]).found == frame
+    assert "steal('here')" in Elements(page["text/html"]).framed
+    assert Elements(script["text/html"]).found == frame
+    assert "steal('here')" in Elements(script["text/html"]).framed
+    assert Elements(svg["text/html"]).found == [("div", None), ("img", None)]
+    assert not {"image/svg+xml", "application/javascript"} & {*svg, *script}
+    tags = {tag for tag, _ in Elements(result._repr_html_()).found}
+    assert tags == {"pre", "iframe", "div", "img"}
 
 
 def test_interrupt_keeps_the_state(box):

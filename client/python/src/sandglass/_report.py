@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandglass import _convert
 
@@ -33,25 +33,75 @@ def of_run(
 
 
 def html_of_run(result: RunResult) -> str:
-    """The same for a notebook, with its figures. A page that a program made is shown
-    in a frame that runs no scripts: the notebook is outside of the sandbox."""
-    import base64
+    """The same for a notebook, with its figures."""
     import html
 
     shown = [f"<pre>{html.escape(of_run(result))}</pre>"]
     for rich in result.results:
-        page = rich.html
-        for kind in ("image/png", "image/jpeg", "image/gif", "image/svg+xml"):
-            if page is None and kind in rich:
-                data = base64.b64encode(rich[kind]).decode()
-                shown.append(f'<div><img src="data:{kind};base64,{data}"></div>')
+        for kind in _RASTERS:
+            if rich.html is None and kind in rich:
+                shown.append(_image(kind, rich[kind]))
                 break
-        if page is not None:
-            shown.append(
-                f'<iframe sandbox srcdoc="{html.escape(page)}" style="border: 0; '
-                'width: 100%; height: 20em; resize: vertical"></iframe>'
-            )
+        else:
+            shown += filter(None, [_html_of(rich)])
     return "\n".join(shown)
+
+
+_RASTERS = ("image/png", "image/jpeg", "image/gif")
+# What a notebook shows without taking any part of it for HTML or a script; it
+# does take Markdown and others for that.
+_INERT = ("text/plain", "text/latex", "application/json", *_RASTERS)
+
+
+def bundle_of(rich: RichResult) -> dict[str, Any]:
+    """What a notebook may show of a result: the notebook is outside of the
+    sandbox, so nothing that a program made becomes part of its page."""
+    bundle: dict[str, Any] = {}
+    for kind in filter(rich.__contains__, _INERT):
+        text = kind.startswith("text/")
+        bundle[kind] = _convert.decode(rich[kind]) if text else rich[kind]
+    if "application/json" in bundle:
+        try:
+            bundle["application/json"] = rich.json
+        except ValueError:
+            del bundle["application/json"]
+    if page := _html_of(rich):
+        bundle["text/html"] = page
+    if not bundle:
+        bundle["text/plain"] = repr(rich)
+    return bundle
+
+
+def _html_of(rich: RichResult) -> str | None:
+    if rich.html is not None:
+        return _frame(rich.html)
+    if "image/svg+xml" in rich:
+        return _image("image/svg+xml", rich["image/svg+xml"])
+    for kind in ("application/javascript", "text/javascript"):
+        if kind in rich:
+            script = _convert.decode(rich[kind])
+            return _frame(f"<script>var element = document.body;\n{script}</script>")
+    return None
+
+
+def _image(kind: str, content: bytes) -> str:
+    # Scripts in an image that is shown like this do not run.
+    import base64
+
+    data = base64.b64encode(content).decode()
+    return f'<div><img src="data:{kind};base64,{data}"></div>'
+
+
+def _frame(page: str) -> str:
+    """A frame around a program's page. Its scripts run, as figures need it, but as
+    those of a stranger's site: without `allow-same-origin` they reach neither the
+    notebook around them nor its server, cookies or storage."""
+    import html
+
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
+        'style="border: 0; width: 100%; height: 20em; resize: vertical"></iframe>'
+    )
 
 
 def of_command(result: CommandResult) -> str:

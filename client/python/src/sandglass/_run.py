@@ -185,14 +185,9 @@ class RichResult:
         return f"<RichResult {self.text or ', '.join(self.data)}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        # A notebook on this side shows it as the one on the other would.
-        bundle: dict[str, Any] = {}
-        for mime_type, data in self.data.items():
-            text = mime_type.startswith("text/") or mime_type == "image/svg+xml"
-            bundle[mime_type] = _convert.decode(data) if text else data
-        if "application/json" in bundle:
-            bundle["application/json"] = self.json
-        return bundle
+        from sandglass import _report
+
+        return _report.bundle_of(self)
 
 
 class RunError:
