@@ -118,11 +118,13 @@ int Conclude(const Daemon& daemon, const ExecCallOptions& options,
   if (call.end) {
     const v1::RunCodeResponse verdict = AsRun(*call.end);
     // A user who runs a command wants its output and exit code; a limit is
-    // worth a message, and so is a signal that wasn't sent from here.
+    // worth a message, and so are a signal that wasn't sent from here, what was
+    // left running, and hints.
     const bool plain = verdict.outcome() == v1::OUTCOME_OK ||
                        verdict.outcome() == v1::OUTCOME_NONZERO_EXIT;
-    if (!plain && signal == 0) {
-      printer.Line(VerdictLine(verdict, printer.colour()));
+    if (signal == 0) {
+      if (!plain) printer.Line(VerdictLine(verdict, printer.colour()));
+      for (const std::string& note : NoteLines(verdict)) printer.Line(note);
     }
     // The command was stopped from here.
     if (verdict.outcome() == v1::OUTCOME_CANCELLED && signal != 0) {

@@ -225,6 +225,23 @@ TEST_F(CliExecTest, ALimitIsToldAndHasItsExitCode) {
   EXPECT_THAT(result.err, HasSubstr("the wall time limit 5 s passed"));
 }
 
+TEST_F(CliExecTest, HintsAndWhatWasLeftAreToldAsOfARun) {
+  v1::ExecEnd end = ExitedWith(1);
+  end.mutable_evidence()->set_leftover_processes(2);
+  end.add_hints()->set_message("Use the profile \x1bnet.");
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"session", "exec", "s", "-c", "pip install x"},
+        {"session", "attach", "s", "e-1"}}) {
+    GoOn([] { return true; }, end);
+    const SubprocessResult result = daemon_.RunClient(call);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_EQ(result.out, "ready");
+    EXPECT_EQ(result.err,
+              "sandglass: 2 processes were left running at the program's end "
+              "and killed\nsandglass: hint: Use the profile \\x1bnet.\n");
+  }
+}
+
 TEST_F(CliExecTest, InTheBackgroundOnlyTheIdIsPrinted) {
   Shared<v1::StartExecRequest> got;
   daemon_.execs.on_start_exec = [&](const v1::StartExecRequest& request,
