@@ -33,15 +33,6 @@ std::string_view ConsumeSegment(std::string_view& rest) {
   return segment;
 }
 
-// Length of the bracket expression at the start of `pattern`, 0 when it isn't
-// closed.
-size_t BracketLength(std::string_view pattern) {
-  size_t i = 1;
-  if (i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^')) ++i;
-  const size_t close = pattern.find(']', i + 1);
-  return close == std::string_view::npos ? 0 : close + 1;
-}
-
 // `set` is a whole bracket expression.
 bool InBracket(std::string_view set, char32_t character) {
   set = set.substr(1, set.size() - 2);
@@ -143,6 +134,15 @@ absl::Status ValidateRelativePath(std::string_view path) {
     }
   }
   return absl::OkStatus();
+}
+
+size_t BracketLength(std::string_view pattern) {
+  if (pattern.empty() || pattern[0] != '[') return 0;
+  pattern = pattern.substr(0, pattern.find('/'));
+  size_t i = 1;
+  if (i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^')) ++i;
+  const size_t close = pattern.find(']', i + 1);
+  return close == std::string_view::npos ? 0 : close + 1;
 }
 
 bool IsGlob(std::string_view pattern) {

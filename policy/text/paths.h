@@ -22,6 +22,10 @@ absl::Status ValidateRelativePath(std::string_view path);
 // True when the text has a character that is special for GlobMatch.
 bool IsGlob(std::string_view pattern);
 
+// Length of the bracket expression with which `pattern` begins; 0 when there is
+// none that ends in the same segment.
+size_t BracketLength(std::string_view pattern);
+
 // OK for a pattern that is a valid relative path and closes its brackets.
 absl::Status ValidateGlob(std::string_view pattern);
 

@@ -7,18 +7,31 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "policy/text/paths.h"
+#include "policy/text/views.h"
 
 namespace sandglass::sandbox {
 namespace {
 
 constexpr size_t kMaxPatternBytes = 4096;
 
+// Length of what stands at `i`, which is one character or, since braces and
+// commas have no meaning in it, a whole bracket expression.
+size_t ElementLength(absl::string_view text, size_t i) {
+  return std::max<size_t>(
+      policy::BracketLength(policy::StdView(text.substr(i))), 1);
+}
+
+size_t FindBrace(absl::string_view text, size_t i) {
+  while (i < text.size() && text[i] != '{') i += ElementLength(text, i);
+  return i;
+}
+
 // Finds the end of the braces that open at `open`, and the commas between. npos
 // when there is no end or no comma.
 size_t FindAlternatives(absl::string_view text, size_t open,
                         std::vector<absl::string_view>& alternatives) {
   size_t depth = 0, start = open + 1;
-  for (size_t i = open; i < text.size(); ++i) {
+  for (size_t i = open; i < text.size(); i += ElementLength(text, i)) {
     if (text[i] == '{') {
       ++depth;
     } else if (text[i] == ',' && depth == 1) {
@@ -44,8 +57,8 @@ bool ExpandBraces(absl::string_view pattern, size_t max,
   while (!open.empty()) {
     auto [text, done] = std::move(open.back());
     open.pop_back();
-    const size_t brace = text.find('{', done);
-    if (brace == std::string::npos) {
+    const size_t brace = FindBrace(text, done);
+    if (brace >= text.size()) {
       if (expanded.size() >= max) return false;
       expanded.push_back(std::move(text));
       continue;

@@ -11,8 +11,8 @@
 namespace sandglass::sandbox {
 
 // Expands {a,b} in a pattern to every combination, nested ones included. Braces
-// without a comma or without their other half stand for themselves. False when
-// there are more than `max` combinations.
+// without a comma or without their other half stand for themselves, as do those
+// in a bracket expression. False when there are more than `max` combinations.
 bool ExpandBraces(absl::string_view pattern, size_t max,
                   std::vector<std::string>& expanded);
 

@@ -98,6 +98,7 @@ struct Job : PhaseProgram {
     // cache, use as well.
     std::shared_ptr<const std::string> shared;
     std::shared_ptr<const os::Fd> sealed;  // has the same bytes; may be null
+    bool of_language = false;  // put beside each program, and not brought
     std::string_view bytes() const { return shared ? *shared : content; }
   };
   std::vector<File> files;

@@ -256,7 +256,9 @@ Job MakeJob(const policy::Language& language,
     const bool brought = std::ranges::any_of(
         job.files,
         [&](const Job::File& file) { return file.path == own.first; });
-    if (!brought) job.files.push_back({own.first, own.second, false});
+    if (brought) continue;
+    job.files.push_back(
+        {.path = own.first, .content = own.second, .of_language = true});
   }
   job.inspection = MakeInspection(shared, language, job);
   // A kernel compiles by itself; what rules want to know, the compiler says.

@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "policy/text/paths.h"
 #include "sandbox/os/clocks.h"
 #include "server/base/clock.h"
+#include "server/base/strings.h"
 #include "server/job/collect_files.h"
 #include "server/session/file_status.h"
 
@@ -19,11 +19,8 @@ namespace {
 
 constexpr absl::Duration kFetchTimeout = absl::Seconds(10);
 
-bool IsBrought(const Job::File& file, const policy::Language& language) {
-  return file.shared == nullptr &&
-         std::ranges::none_of(language.files, [&](const auto& own) {
-           return own.first == file.path && own.second == file.content;
-         });
+bool IsBrought(const Job::File& file) {
+  return file.shared == nullptr && !file.of_language;
 }
 
 // Names in patterns are relative to /workspace, or absolute.
@@ -31,6 +28,19 @@ bool IsAbsolute(const std::string& name) { return name[0] == '/'; }
 
 std::string AbsolutePath(const std::string& name) {
   return IsAbsolute(name) ? name : absl::StrCat(kWorkspacePrefix, name);
+}
+
+// To the agent, a brace outside of a bracket expression means something.
+std::string WithPlainBraces(absl::string_view pattern) {
+  std::string plain;
+  while (!pattern.empty()) {
+    const size_t length =
+        std::max<size_t>(policy::BracketLength(StdView(pattern)), 1);
+    const absl::string_view element = pattern.substr(0, length);
+    absl::StrAppend(&plain, element == "{" ? "[{]" : element);
+    pattern.remove_prefix(length);
+  }
+  return plain;
 }
 
 bool Matches(const std::string& pattern, const std::string& name) {
@@ -73,10 +83,8 @@ class Fetcher {
     if (!glob || (any && !absl::StrContains(pattern, '*'))) return;
     sandbox::GlobOptions options;
     options.hidden = true;
-    // To the agent braces mean something.
-    const auto found = agent_.Glob(
-        "/", absl::StrReplaceAll(AbsolutePath(pattern), {{"{", "[{]"}}),
-        options, Limits());
+    const auto found = agent_.Glob("/", WithPlainBraces(AbsolutePath(pattern)),
+                                   options, Limits());
     if (!found.ok()) return Miss(pattern, ErrorOf(found.result.code));
     result_.files_left_out |= found.value.truncated;
     for (const sandbox::FileFacts& facts : found.value.entries) {
@@ -133,16 +141,14 @@ class Fetcher {
 
 }  // namespace
 
-bool BringsFiles(const Job& job, const policy::Language& language) {
-  return std::ranges::any_of(job.files, [&](const Job::File& file) {
-    return IsBrought(file, language);
-  });
+bool BringsFiles(const Job& job) {
+  return std::ranges::any_of(job.files, IsBrought);
 }
 
-absl::Status PutFiles(const Job& job, const policy::Language& language,
-                      sandbox::FileAgent& agent, const CancelToken& cancel) {
+absl::Status PutFiles(const Job& job, sandbox::FileAgent& agent,
+                      const CancelToken& cancel) {
   for (const Job::File& file : job.files) {
-    if (!IsBrought(file, language)) continue;
+    if (!IsBrought(file)) continue;
     sandbox::WriteOptions options;
     options.make_parents = true;
     options.mode = file.executable ? 0755 : 0644;

@@ -2,7 +2,6 @@
 #define SANDGLASS_SERVER_SESSION_CELL_FILES_H_
 
 #include "absl/status/status.h"
-#include "policy/language/language.h"
 #include "sandbox/files/file_agent_client.h"
 #include "server/base/cancel_token.h"
 #include "server/job/job.h"
@@ -15,12 +14,12 @@ namespace sandglass::server {
 
 // Whether PutFiles has anything to do: the request brought files. Those that
 // the language itself puts beside a program are for jails that are used once.
-bool BringsFiles(const Job& job, const policy::Language& language);
+bool BringsFiles(const Job& job);
 
 // Writes the files that the request brought into /workspace, in place of those
 // that are there. The error names the file.
-absl::Status PutFiles(const Job& job, const policy::Language& language,
-                      sandbox::FileAgent& agent, const CancelToken& cancel);
+absl::Status PutFiles(const Job& job, sandbox::FileAgent& agent,
+                      const CancelToken& cancel);
 
 // Puts what the job wants to have fetched into `result`, within the bounds that
 // all runs have, in at most ten seconds. A null `agent` stands for a jail that

@@ -120,11 +120,10 @@ absl::StatusOr<JobResult> JailKernels::RunCell(const Job& job,
 }
 
 absl::Status JailKernels::PutFilesOf(const Job& job, CancelToken& cancel) {
-  const policy::Language& language = *SpecOf(job).language;
-  if (!BringsFiles(job, language)) return absl::OkStatus();
+  if (!BringsFiles(job)) return absl::OkStatus();
   absl::StatusOr<SharedAgent> agent = files_.Agent(cancel);
   if (!agent.ok()) return agent.status();
-  return PutFiles(job, language, **agent, cancel);
+  return PutFiles(job, **agent, cancel);
 }
 
 void JailKernels::FetchFilesOf(const Job& job, JobResult& result) {

@@ -114,10 +114,7 @@ absl::StatusOr<JobResult> JailKernels::RunStaged(
       !status.ok()) {
     return status;
   }
-  if (absl::Status put = PutFiles(job, *SpecOf(job).language, files, cancel);
-      !put.ok()) {
-    return put;
-  }
+  if (absl::Status put = PutFiles(job, files, cancel); !put.ok()) return put;
   // Its processor time is measured; the kernel's own limit would count what
   // comes after it, too.
   sandbox::ProcessSpec process = ProcessOf(job);

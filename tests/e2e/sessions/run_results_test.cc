@@ -52,12 +52,14 @@ TEST_F(RunResults, AStatelessRunHasResultsBesideFilesAndArguments) {
       "import os, sys\nos.makedirs('out/deep')\n"
       "open('/tmp/c.txt', 'w').write('tmp')\n"
       "open('out/deep/b.txt', 'w').write(open('in/a.txt').read())\n"
+      "open('{,}.csv', 'w').write('braces')\n"
       "open('[x].txt', 'w').write(sys.argv[1])\nprint('out')\n6 * 7");
   request.set_rich_results(true);
   BringFile(request, "in/a.txt", "brought");
   request.add_args("an argument");
-  for (const char* pattern : {"out/**/*.txt", "/tmp/*.txt", "[x].txt", "out",
-                              "none.txt", "*.none", "/proc/version"}) {
+  for (const char* pattern :
+       {"out/**/*.txt", "/tmp/*.txt", "[x].txt", "out", "[{]*}.c?v", "none.txt",
+        "*.none", "/proc/version"}) {
     request.add_fetch(pattern);
   }
   RunResult result = Run(request);
@@ -67,6 +69,7 @@ TEST_F(RunResults, AStatelessRunHasResultsBesideFilesAndArguments) {
   EXPECT_EQ(Fetched(result.response, "out/deep/b.txt"), "brought");
   EXPECT_EQ(Fetched(result.response, "/tmp/c.txt"), "tmp");
   EXPECT_EQ(Fetched(result.response, "[x].txt"), "an argument");
+  EXPECT_EQ(Fetched(result.response, "{,}.csv"), "braces");
   EXPECT_EQ(Fetched(result.response, "out"), "FILE_ERROR_IS_DIRECTORY");
   for (const char* missing : {"none.txt", "*.none"}) {
     EXPECT_EQ(Fetched(result.response, missing), "FILE_ERROR_NOT_FOUND");

@@ -235,14 +235,20 @@ TEST_F(SessionPrograms, GoProgramsKeepFilesAndNothingElse) {
   EXPECT_EQ(result.response.stdout().data(), "/workspace");
   EXPECT_EQ(result.response.session().run_number(), 1u);
   EXPECT_FALSE(result.response.session().kernel_ended());
-  result = session.Run(
+  // The language's own module file stays away, unless it is brought.
+  v1::RunCodeRequest request = session.Cell(
       main +
       "func main() { b, _ := os.ReadFile(\"kept\"); fmt.Print(string(b));"
       " e, _ := os.ReadDir(\".\"); fmt.Print(len(e)); os.Exit(3) }");
+  result = Run(request);
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_NONZERO_EXIT));
   EXPECT_EQ(result.response.exit_code(), 3);
   EXPECT_EQ(result.response.stdout().data(), "by go1");
   EXPECT_EQ(result.response.session().run_number(), 2u);
+  v1::InputFile& module = *request.add_files();
+  module.set_path("go.mod");
+  module.set_content("module main\n\ngo 1.19\n");
+  EXPECT_EQ(Run(request).response.stdout().data(), "by go2");
   result = session.Run(main + "func main() { nope }");
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_COMPILE_ERROR));
   EXPECT_EQ(result.response.session().session_id(), session.id());

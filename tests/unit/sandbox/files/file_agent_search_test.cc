@@ -162,6 +162,9 @@ TEST(ExpandBracesTest, HasEachCombinationInOrder) {
   EXPECT_TRUE(ExpandBraces("{a}{b", 100, all));
   EXPECT_THAT(all, ElementsAre("{a}{b"));
   all.clear();
+  EXPECT_TRUE(ExpandBraces("[{]a,b}{[,}],d[/{e,f]}}", 100, all));
+  EXPECT_THAT(all, ElementsAre("[{]a,b}[,}]", "[{]a,b}d[/e", "[{]a,b}d[/f]"));
+  all.clear();
   EXPECT_TRUE(ExpandBraces("}{a,b}{", 100, all));
   EXPECT_THAT(all, ElementsAre("}a{", "}b{"));
   all.clear();
