@@ -197,8 +197,10 @@ uint64_t CounterFiles::Processes() const {
   return Number(pids_current_).value_or(0);
 }
 
+std::string CounterFiles::RunList() const { return Text(run_processes_); }
+
 uint64_t CounterFiles::RunProcesses() const {
-  const std::string ids = Text(run_processes_);
+  const std::string ids = RunList();
   return static_cast<uint64_t>(std::count(ids.begin(), ids.end(), '\n'));
 }
 

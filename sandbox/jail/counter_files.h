@@ -73,9 +73,11 @@ class CounterFiles {
   uint64_t OomKills() const;
   // The number of processes and threads, including init.
   uint64_t Processes() const;
-  // The number of processes, without init; when there are many thousands, not
-  // all are counted.
-  uint64_t RunProcesses() const;
+  // The pids of the processes that live in the program's part, one a line: none
+  // that has ended, even if nobody has waited for it. When there are many
+  // thousands, not all are listed.
+  std::string RunList() const;
+  uint64_t RunProcesses() const;  // their number
   // The highest number of processes and threads, without init; nullopt where
   // the kernel has no pids.peak.
   std::optional<uint32_t> PeakProcesses() const;

@@ -90,6 +90,7 @@ absl::Status Jail::StartProgram(const ProgramSpec& program) {
   has_job_ = true;
   if (prestarted_) {
     counters_.CpuTime(spent_user_, spent_system_);
+    waiting_ = counters_.RunList();
   }
   start->set_cpu_seconds(
       CeilSeconds(program.cpu_time + spent_user_ + spent_system_));
@@ -109,6 +110,7 @@ absl::Status Jail::Prestart(const ProgramSpec& interpreter) {
 
 absl::Status Jail::StartInRunner(const ProgramSpec& program) {
   has_job_ = true;
+  waiting_ = counters_.RunList();
   RunnerJob job = {};
   job.argument_count = static_cast<uint32_t>(program.argv.size());
   job.environment_count = static_cast<uint32_t>(program.env.size());
@@ -257,23 +259,20 @@ bool Jail::RunIsEmpty() const {
 
 bool Jail::SawOomKill() const { return counters_.OomKills() > 0; }
 
+uint32_t Jail::LivingProcesses() const {
+  return static_cast<uint32_t>(counters_.RunProcesses());
+}
+
 uint32_t Jail::ProcessCount() const {
   const uint64_t count = counters_.Processes();
   return count > 0 ? static_cast<uint32_t>(count - 1) : 0;  // without init
 }
 
 bool Jail::RunIsOneProcess() const {
-  if (has_runner()) {
-    const uint32_t count = ProcessCount();
-    if (count != 1) return count == 0;
-    // The runner may have ended by now, and the one process may be another,
-    // which no longer has this end of the pipe: it is closed in the runner's
-    // children and in programs that they start. Checked after the count: if the
-    // runner lives now, it was counted.
-    pollfd report = {done_report_.get(), POLLHUP, 0};
-    return ::poll(&report, 1, 0) == 0;
-  }
-  return counters_.RunProcesses() == 1;
+  const uint32_t count = has_runner() ? ProcessCount() : 1;
+  if (count != 1) return count == 0;
+  // It may have ended by now, and the one process may be another.
+  return !waiting_.empty() && counters_.RunList() == waiting_;
 }
 
 std::optional<uint32_t> Jail::PeakProcesses() const {

@@ -2,7 +2,6 @@
 #define SANDGLASS_SANDBOX_JAIL_JAIL_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -149,8 +148,10 @@ class Jail {
   bool SawOomKill() const;
   // The number of processes and threads in the jail now, without init.
   uint32_t ProcessCount() const;
-  // True when the program is a single process. If it has a runner, its threads
-  // count too; node has several to its end.
+  // The number of the program's processes that live now, without spawned ones.
+  uint32_t LivingProcesses() const;
+  // True when nothing of the program lives but the runner or the interpreter
+  // that waited for it. A runner's threads count, too; node always has several.
   bool RunIsOneProcess() const;
   JailCounters ReadCounters() const;
   MemorySample SampleMemory() const;
@@ -221,10 +222,8 @@ class Jail {
   std::unique_ptr<NetworkLease> network_;
   os::Fd memory_events_;  // v2 only
   const bool has_runner_;
-  os::Fd stdin_, stdout_, stderr_;
-  os::Fd report_;       // pipe from the runner's program
-  os::Fd done_report_;  // after its last message
-  os::Fd tmp_fs_, workspace_fs_;
+  os::Fd stdin_, stdout_, stderr_, tmp_fs_, workspace_fs_;
+  os::Fd report_;  // pipe from the runner's program
   bool prestarted_ = false;
   bool waits_ = false;                    // the interpreter has said so
   bool has_job_ = false;                  // the program was sent
@@ -237,7 +236,8 @@ class Jail {
   size_t max_files_ = 0;
   std::set<std::string> answered_;
   std::string said_;  // by the interpreter, up to then
-  // Processor time of the runner or interpreter before the program came.
+  // Of what waited for the program: the list of it alone, its processor time.
+  std::string waiting_;
   absl::Duration spent_user_, spent_system_;
   bool user_code_ = false;  // runs in the runner
   // The state of a job whose files a runner looks at.

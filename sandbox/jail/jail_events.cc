@@ -290,9 +290,8 @@ absl::StatusOr<std::optional<JailEvent>> Jail::NextReport() {
   const ssize_t size = os::ReadNow(
       report_.get(), reinterpret_cast<char*>(&event), sizeof(event));
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  os::Fd report = std::move(report_);
+  const os::Fd report = std::move(report_);
   if (size == sizeof(event) && event.kind == RunnerEventKind::kDone) {
-    done_report_ = std::move(report);
     return DoneEvent{event.value & 0xff};
   }
   // Init or the spawner reports the end.

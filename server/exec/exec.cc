@@ -144,8 +144,7 @@ void Exec::Exited(std::optional<int> wait_status, MonotonicTime when) {
   StopTimer(limit_timer_);
   StopWriting();
   if (!limit_watch_.kill().has_value() && !sandbox::GroupIsEmpty(fds_.events)) {
-    // The list may lack one that is being started.
-    leftover_ = std::max(1U, sandbox::CountGroup(fds_.list));
+    leftover_ = sandbox::CountGroup(fds_.list);
   }
   // Kills what the command left behind.
   (void)sandbox::KillGroup(fds_.kill);

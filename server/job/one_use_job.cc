@@ -150,8 +150,7 @@ class JobRun {
       end_ = Now();  // the program may have gone on after saying so
     }
     if (exited_ && !done_ && !jail_->RunIsEmpty()) {
-      // The count may come late; something is in the group.
-      leftover_ = std::max(1U, jail_->ProcessCount());
+      leftover_ = jail_->LivingProcesses();
       (void)jail_->KillRun();
     }
     if (gone_) (void)jail_->KillJail();

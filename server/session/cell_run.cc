@@ -251,7 +251,11 @@ class CellRun {
     if (fate_.jail == nullptr || fate_.jail->RunIsEmpty()) {
       return absl::OkStatus();
     }
-    result_.facts.leftover_processes = fate_.jail->ProcessCount();
+    if (!limit_watch_.kill().has_value()) {
+      // Those of a kernel with a group of its own, and others.
+      result_.facts.leftover_processes =
+          fate_.jail->LivingProcesses() + sandbox::CountGroup(kernel_.fds.list);
+    }
     Death death(Now(), kKernelDeath);
     kernels_.KillAll();
     while (!fate_.jail_gone && !fate_.jail->RunIsEmpty()) {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -39,6 +40,11 @@ struct Report {
            static_cast<ssize_t>(bytes.size());
   }
 };
+
+// As the kernel does it: whoever has the file open reads the new content.
+void Overwrite(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::in | std::ios::out) << content;
+}
 
 // Init and runner behave until the runner waits.
 Report RunnerReady(FarEnd& end, int flags = O_NONBLOCK) {
@@ -189,6 +195,27 @@ TEST(RunnerWords, DoneWithAnyCodeAndTimeIsOneOfAByteAndBounded) {
       ASSERT_TRUE(ended.result.ok());
       EXPECT_EQ(ended.result->verdict.exit_code, code & 0xff);
     }
+  }
+}
+
+// The runner ends between its word and the daemon's look, and a child that it
+// left lives: the kernel still counts the runner until somebody has waited for
+// it, and lists only the child. With or without it, one is left behind.
+TEST(RunnerWords, AChildInItsPlaceIsLeftBehind) {
+  for (const char* counted : {"2\n", "3\n"}) {
+    const Ended ended = RunAgainst(
+        [&](FarEnd& end) {
+          const Report report = RunnerStarted(end);
+          Overwrite(end.directory + "/run/cgroup.procs", "3\n");
+          Overwrite(end.directory + "/pids.current", counted);
+          report.Write(Word(RunnerEventKind::kDone, 0, Nanos()));
+          end.Exited(0);
+          end.AwaitRunKill();
+        },
+        RunnerJob());
+    ExpectOutcome(ended, Outcome::kOk);
+    ASSERT_TRUE(ended.result.ok());
+    EXPECT_EQ(ended.result->facts.leftover_processes, 1u) << counted;
   }
 }
 
