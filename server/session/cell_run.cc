@@ -222,8 +222,10 @@ class CellRun {
     if (limit_watch_.Check(now, meter, cancel_.reason(),
                            output_.written_bytes())) {
       // ORDER: the reason is recorded already when the signal is sent.
-      patience_ = kernel_.is_program ? now : After(now, kInterruptGrace);
-      if (!kernel_.is_program) kernels_.Signal(kernel_);
+      // Nobody wants the state that an interrupt keeps when no cell follows.
+      const bool at_once = kernel_.is_program || last_;
+      patience_ = at_once ? now : After(now, kInterruptGrace);
+      if (!at_once) kernels_.Signal(kernel_);
     }
     return now < patience_ ? absl::OkStatus() : Kill(now);
   }

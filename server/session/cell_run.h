@@ -15,7 +15,8 @@ struct Kernel;
 // kernel what to run, polls until the kernel says that it is done, drains the
 // output and decides the verdict. At a limit, and when it is cancelled, the
 // cell is interrupted; a kernel that goes on all the same is killed. A program
-// is killed at once. Precondition: the kernel lives and nothing runs in it.
+// is killed at once, and so is a kernel whose last cell it is. Precondition:
+// the kernel lives and nothing runs in it.
 //
 // In the result `cell` is set; the counters are those of the whole session
 // during the time of the cell. The error is ours: INTERNAL, the jail is gone or

@@ -171,6 +171,13 @@ TEST_F(RunResults, AStatelessRunWithResultsEndsWithItsProcess) {
   const RunResult endless = Run(request);
   ASSERT_THAT(endless, OutcomeIs(v1::OUTCOME_TIMEOUT));
   EXPECT_EQ(ValueOf(endless.response), "'value'");
+  // Killed at its limit, as without results, and not interrupted.
+  request.set_code("print('out')\nwhile True: pass");
+  const RunResult busy = Run(request);
+  ASSERT_THAT(busy, OutcomeIs(v1::OUTCOME_TIMEOUT));
+  EXPECT_EQ(busy.response.stdout().data(), "out\n");
+  EXPECT_EQ(busy.response.stderr().data(), "");
+  EXPECT_FALSE(busy.response.has_error());
 }
 
 }  // namespace
