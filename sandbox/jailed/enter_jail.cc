@@ -14,6 +14,7 @@
 #include "sandbox/os/files.h"
 #include "sandbox/os/mount.h"
 #include "sandbox/os/namespaces.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/wire/jail_layout.h"
 

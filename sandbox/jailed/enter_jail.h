@@ -4,6 +4,7 @@
 #include "sandbox/jailed/plan.h"
 #include "sandbox/jailed/streams.h"
 #include "sandbox/os/fd.h"
+#include "sandbox/wire/step_clock.h"
 
 namespace sandglass::sandbox {
 

@@ -26,6 +26,7 @@
 #include "sandbox/os/io.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
+#include "sandbox/wire/step_clock.h"
 
 namespace sandglass::sandbox {
 namespace {

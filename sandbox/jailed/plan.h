@@ -3,7 +3,6 @@
 
 #include <linux/filter.h>
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "sandbox/jailed/limit_files.h"
-#include "sandbox/os/process.h"
-#include "sandbox/wire/setup_step.h"
 
 namespace sandglass::sandbox {
 
@@ -38,43 +35,6 @@ struct JailPlan {
   int control = -1;           // SOCK_SEQPACKET to the daemon
   int run_cgroup = -1;        // v2 directory for the program
   std::vector<int> v1_tasks;  // tasks files of the jail's v1 groups
-};
-
-// Measures how long steps take, one after another. It doesn't allocate memory,
-// so it works after a fork.
-class StepClock {
- public:
-  struct Entry {
-    SetupStep step;
-    int64_t nanoseconds;
-  };
-  StepClock() : last_(os::MonotonicNanos()) {}
-
-  // The given step runs from now until the next call.
-  void Begin(SetupStep step) {
-    End();
-    step_ = step;
-    running_ = true;
-  }
-  void End() {
-    const int64_t now = os::MonotonicNanos();
-    if (running_ && count_ < entries_.size()) {
-      entries_[count_++] = {step_, now - last_};
-    }
-    running_ = false;
-    last_ = now;
-  }
-  SetupStep current() const { return step_; }
-  absl::Span<const Entry> entries() const {
-    return absl::MakeConstSpan(entries_.data(), count_);
-  }
-
- private:
-  std::array<Entry, kSetupStepCount> entries_{};
-  size_t count_ = 0;
-  int64_t last_;
-  SetupStep step_ = SetupStep::kPrepareCgroup;
-  bool running_ = false;
 };
 
 }  // namespace sandglass::sandbox

@@ -12,6 +12,7 @@
 #include "sandbox/jailed/plan.h"
 #include "sandbox/jailed/program_rights.h"
 #include "sandbox/wire/jail_layout.h"
+#include "sandbox/wire/step_clock.h"
 
 namespace sandglass::sandbox {
 

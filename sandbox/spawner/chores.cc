@@ -45,11 +45,8 @@ bool Spawner::DoChore() {
     (void)ReportStock();
     return true;
   }
-  // One at a time, including the work of a spare's init: requests in progress
-  // keep the other processors.
-  if (raising_ >= 0) return false;
   if (!waiting_.empty() && BeginSpare()) return true;
-  if (KeepCalm()) return false;
+  if (RaisingIsEnough() || KeepCalm()) return false;
   if (RemoveOneDead()) return true;
   const int64_t now = os::MonotonicNanos();
   if (LacksNetns() && netns_retry_.Due(now) && MakeSpareNetns()) return true;
@@ -69,24 +66,33 @@ bool Spawner::KeepCalm() const {
          os::MonotonicNanos() < last_hand_out_ns_ + kCalmNanos;
 }
 
-bool Spawner::BeginSpare() {
-  // A jail that somebody waits for can have its parts made on the way.
-  const bool wanted =
-      waiting_.empty()
-          ? spares_.size() < config_.spare_jails() && !spare_groups_.empty()
-          : spares_.empty() && (!spare_groups_.empty() || !free_slots_.empty());
-  if (!wanted || os::MonotonicNanos() < spare_retry_at_ns_) return false;
-  StepClock clock;
-  raising_ = RaiseJail(likely_slots_, clock);
-  if (raising_ < 0) {
-    SpareFailed(absl::StrCat(SetupStepName(static_cast<int>(clock.current())),
-                             ": ", os::ErrorText(errno)));
-  }
-  return raising_ >= 0;
+bool Spawner::RaisingIsEnough() const {
+  return !raising_.empty() && raising_.size() + 1 >= config_.parallel_raises();
 }
 
-void Spawner::HandleRaised() {
-  const pid_t init = std::exchange(raising_, -1);
+bool Spawner::BeginSpare() {
+  // Those that somebody waits for can have their parts made on the way, and
+  // several are raised at once; the others one after another.
+  const size_t coming = spares_.size() + raising_.size();
+  const bool wanted =
+      waiting_.empty() ? coming < config_.spare_jails() && raising_.empty() &&
+                             !spare_groups_.empty()
+                       : coming < waiting_.size() &&
+                             raising_.size() < config_.parallel_raises() &&
+                             (!spare_groups_.empty() || !free_slots_.empty());
+  if (!wanted || os::MonotonicNanos() < spare_retry_at_ns_) return false;
+  StepClock clock;
+  const pid_t init = RaiseJail(likely_slots_, clock);
+  if (init < 0) {
+    SpareFailed(absl::StrCat(SetupStepName(static_cast<int>(clock.current())),
+                             ": ", os::ErrorText(errno)));
+    return false;
+  }
+  raising_.push_back(init);
+  return true;
+}
+
+void Spawner::HandleRaised(pid_t init) {
   LiveJail& jail = live_.at(init);
   absl::StatusOr<os::Packet> packet =
       os::ReceivePacket(jail.control.get(), os::Wait::kNo);
@@ -127,8 +133,8 @@ void Spawner::RecordSuccess(Retry& retry) {
 
 int Spawner::WaitForChore() const {
   if (stock_due_ns_ != 0) return kCalmNanos / 1'000'000;
-  if (raising_ >= 0) return -1;
-  if (!waiting_.empty() && !zygote_->Comes()) return 1;
+  if (RaisingIsEnough()) return -1;
+  if (!waiting_.empty() && raising_.empty() && !zygote_->Comes()) return 1;
   if (zygote_.has_value() && zygote_->WaitForTend() >= 0) {
     return zygote_->WaitForTend();
   }
@@ -139,7 +145,8 @@ int Spawner::WaitForChore() const {
   }
   if (LacksNetns()) next = std::min(next, netns_retry_.at());
   if (LacksGroups()) next = std::min(next, groups_retry_.at());
-  if (spares_.size() < config_.spare_jails() && !spare_groups_.empty()) {
+  if (spares_.size() < config_.spare_jails() && raising_.empty() &&
+      !spare_groups_.empty()) {
     next = std::min(next, spare_retry_at_ns_);
   }
   if (next == kNever) return -1;

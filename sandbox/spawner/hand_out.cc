@@ -56,11 +56,14 @@ pid_t Spawner::PopSpare(const internal::JailSlots& slots) {
 }
 
 pid_t Spawner::PopRaising(const internal::JailSlots& slots) {
-  if (!IsSpareable(slots) || raising_ < 0 ||
-      !live_.at(raising_).cgroup.Fits(roots_, slots)) {
-    return -1;
-  }
-  return std::exchange(raising_, -1);
+  if (!IsSpareable(slots)) return -1;
+  const auto found = std::ranges::find_if(raising_, [&](pid_t init) {
+    return live_.at(init).cgroup.Fits(roots_, slots);
+  });
+  if (found == raising_.end()) return -1;
+  const pid_t init = *found;
+  raising_.erase(found);
+  return init;
 }
 
 bool Spawner::HandOut(pid_t init, const internal::CreateJail& request,
@@ -193,8 +196,9 @@ absl::Status Spawner::ServeWaiting() {
             static_cast<int>(SetupStep::kForkRunner));
       }
       reply->set_made_ahead(given);
-    } else if (raising_ >= 0 || os::MonotonicNanos() >= spare_retry_at_ns_) {
-      if (raising_ < 0 && spare_groups_.empty() && free_slots_.empty()) {
+    } else if (!raising_.empty() ||
+               os::MonotonicNanos() >= spare_retry_at_ns_) {
+      if (raising_.empty() && spare_groups_.empty() && free_slots_.empty()) {
         reply->set_no_slot(true);
       } else {
         return absl::OkStatus();  // one is being raised, or DoChore begins it

@@ -92,10 +92,12 @@ absl::Status Spawner::Run() {
 
 absl::Status Spawner::ServeOnce() {
   if (zygote_.has_value()) zygote_->Tend();
-  std::vector<struct pollfd> fds = {
-      {channel_.get(), POLLIN, 0},
-      {children_.get(), POLLIN, 0},
-      {raising_ < 0 ? -1 : live_.at(raising_).control.get(), POLLIN, 0}};
+  std::vector<struct pollfd> fds = {{channel_.get(), POLLIN, 0},
+                                    {children_.get(), POLLIN, 0}};
+  const std::deque<pid_t> raising = raising_;
+  for (const pid_t init : raising) {
+    fds.push_back({live_.at(init).control.get(), POLLIN, 0});
+  }
   if (zygote_.has_value()) zygote_->AddPolls(fds);
   int ready = ::poll(fds.data(), fds.size(), 0);
   if (ready == 0 && !DoChore()) {
@@ -109,13 +111,29 @@ absl::Status Spawner::ServeOnce() {
   if (fds[0].revents != 0) {
     if (absl::Status status = HandleRequest(); !status.ok()) return status;
   }
-  if (fds[2].revents != 0 && raising_ >= 0) HandleRaised();
+  for (size_t i = 0; i < raising.size(); ++i) {
+    // A request may have been given it meanwhile.
+    if (fds[2 + i].revents != 0 && std::erase(raising_, raising[i]) > 0) {
+      HandleRaised(raising[i]);
+    }
+  }
   // Before deaths are handled, so that a runner's pid is known before its end.
-  if (zygote_.has_value()) HandleFillReplies();
+  if (zygote_.has_value()) {
+    HandleFillReplies();
+    if (absl::Status sent = ReportZygote(); !sent.ok()) return sent;
+  }
   if (fds[1].revents != 0) Reap();
   if (absl::Status status = ServeWaiting(); !status.ok()) return status;
   const bool due = stock_due_ns_ != 0 && os::MonotonicNanos() >= stock_due_ns_;
   return due ? ReportStock() : absl::OkStatus();
+}
+
+absl::Status Spawner::ReportZygote() {
+  if (zygote_->Serves() == zygote_served_) return absl::OkStatus();
+  zygote_served_ = !zygote_served_;
+  internal::SpawnerEvent event;
+  event.mutable_zygote()->set_serves(zygote_served_);
+  return Send(event, {});
 }
 
 absl::Status Spawner::HandleRequest() {
@@ -292,8 +310,7 @@ void Spawner::Reap() {
     }
     if (std::erase(spares_, pid) > 0) {
       SpareFailed("it died while it waited");
-    } else if (pid == raising_) {
-      raising_ = -1;
+    } else if (std::erase(raising_, pid) > 0) {
       SpareFailed("its init died");
     }
     // After init's last messages the daemon then reads the end.

@@ -19,6 +19,7 @@
 #include "sandbox/spawner/jail_cgroup.h"
 #include "sandbox/spawner/retry.h"
 #include "sandbox/spawner/zygote_keeper.h"
+#include "sandbox/wire/step_clock.h"
 #include "sandbox/wire/template_book.h"
 
 namespace sandglass::sandbox {
@@ -82,6 +83,8 @@ class Spawner {
   absl::Status Prepare();
   absl::Status ServeOnce();
   absl::Status HandleRequest();
+  // Says whether the zygote accepts orders, when that has changed.
+  absl::Status ReportZygote();
   absl::Status CreateJail(const internal::CreateJail& request);
   // Answers requests for jails with runners, as far as raised jails exist.
   absl::Status ServeWaiting();
@@ -110,15 +113,19 @@ class Spawner {
   bool OpenDoors(const internal::NetworkRules& rules, LiveJail& jail);
   // Returns the next spare that is alive and can be given these slots, or -1.
   pid_t PopSpare(const internal::JailSlots& slots);
-  // Returns the spare in the making if it can be given these slots, or -1.
+  // Returns the oldest spare in the making that can be given these slots, or
+  // -1.
   pid_t PopRaising(const internal::JailSlots& slots);
   // Whether a spare can serve this: spares have the host's image, or the
   // zygote's.
   bool IsSpareable(const internal::JailSlots& slots) const;
   void RecordLikely(const internal::JailSlots& slots);
+  // Whether the inits that raise spares leave no processor for chores.
+  bool RaisingIsEnough() const;
+  // Begins to raise one more, if one is wanted.
   bool BeginSpare();
-  // Reads what the init of the spare in the making reports.
-  void HandleRaised();
+  // Reads what the init of a spare in the making reports.
+  void HandleRaised(pid_t init);
   void SpareFailed(absl::string_view why);
   // True while chores that can wait would take processor time from a jail that
   // was just handed out.
@@ -167,11 +174,13 @@ class Spawner {
   std::deque<SpareGroup> spare_groups_;
   std::map<pid_t, LiveJail> live_;
   std::deque<pid_t> spares_;  // keys of live_, the oldest first
-  pid_t raising_ = -1;        // key of live_: the spare in the making
+  // Keys of live_: the spares in the making, the oldest first.
+  std::deque<pid_t> raising_;
   // The slots for which spares are raised: those of the latest request.
   internal::JailSlots likely_slots_;
   std::deque<DeadJail> dead_;
   std::optional<ZygoteKeeper> zygote_;
+  bool zygote_served_ = false;                // what was reported last
   std::deque<internal::CreateJail> waiting_;  // for jails with runners
   std::map<pid_t, pid_t> runners_;            // with the init of its jail
   // The wait statuses of processes that ended, in case they are runners whose

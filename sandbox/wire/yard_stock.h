@@ -11,7 +11,8 @@ namespace sandglass::sandbox {
 
 // What a yard has at one moment, as reported by its spawner.
 struct YardStock {
-  std::string kind;     // of its jails
+  // Of its jails; with "-2" and so on from the second yard of a kind on.
+  std::string kind;
   uint32_t jails = 0;   // handed out and not yet ended
   uint32_t spares = 0;  // made ahead, not yet handed out
   // Jails whose init is gone but whose control groups are still to be removed,

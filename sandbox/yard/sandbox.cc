@@ -22,6 +22,7 @@
 #include "sandbox/wire/template_proto.h"
 #include "sandbox/yard/egress_port.h"
 #include "sandbox/yard/yard.h"
+#include "sandbox/yard/yard_group.h"
 #include "sandbox/yard/yard_port.h"
 #include "sandbox/yard/yard_root.h"
 
@@ -39,6 +40,7 @@ internal::SpawnerConfig ToSpawnerConfig(const SandboxOptions& options,
   config.set_trace_calls(options.trace_calls);
   config.set_max_jails(options.max_jails);
   config.set_spare_jails(std::min(options.spare_jails, options.max_jails));
+  config.set_parallel_raises(options.parallel_raises);
   config.set_landlock_abi(host.landlock_abi);
   config.set_memory_on_v1(!cgroups.memory_v1_parent.empty());
   config.set_pids_on_v1(!cgroups.pids_v1_parent.empty());
@@ -50,6 +52,15 @@ internal::SpawnerConfig ToSpawnerConfig(const SandboxOptions& options,
   config.set_without_pids_limit(!cgroups.has_pids());
   config.set_without_cpu_limit(!cgroups.has_cpu());
   return config;
+}
+
+// How long after each other the zygotes of one kind are started: none is needed
+// before there is a crowd.
+constexpr absl::Duration kNextZygote = absl::Milliseconds(100);
+
+// What operators read of the yards of one kind, which are counted from 0.
+std::string YardName(const std::string& kind, size_t number) {
+  return number == 0 ? kind : absl::StrCat(kind, "-", number + 1);
 }
 
 // Mounts for the yards are made where the host doesn't see them.
@@ -132,19 +143,27 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
   yard.uids.count /= static_cast<uint32_t>(YardCount(options));
   auto sandbox = std::make_unique<Sandbox>();
   // Each yard has a range of ids of its own.
-  const auto start = [&](const std::string& kind,
-                         const std::string& group) -> absl::Status {
-    absl::StatusOr<YardCgroups> groups =
-        MakeYardCgroups(*cgroup_host, options.instance, group, yard.uids.first);
-    if (!groups.ok()) return groups.status();
-    absl::StatusOr<Yard> started = StartYard(yard, *groups);
-    if (!started.ok()) return started.status();
-    sandbox->Adopt(kind, *std::move(started), yard.config.has_zygote(),
-                   options.max_jails, options.trace_calls);
-    yard.uids.first += yard.uids.count;
+  const auto start = [&](const std::string& kind, const std::string& group,
+                         uint32_t count,
+                         absl::Duration start_delay) -> absl::Status {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (yard.config.has_zygote()) {
+        yard.config.mutable_zygote()->set_start_delay_ms(static_cast<uint32_t>(
+            absl::ToInt64Milliseconds(start_delay + i * kNextZygote)));
+      }
+      absl::StatusOr<YardCgroups> groups = MakeYardCgroups(
+          *cgroup_host, options.instance, YardName(group, i), yard.uids.first);
+      if (!groups.ok()) return groups.status();
+      absl::StatusOr<Yard> started = StartYard(yard, *groups);
+      if (!started.ok()) return started.status();
+      sandbox->Adopt(kind, *std::move(started), yard.config.has_zygote(),
+                     options.max_jails, options.trace_calls);
+      yard.uids.first += yard.uids.count;
+    }
     return absl::OkStatus();
   };
-  if (status = start(kExecKind, "yard"); !status.ok()) return status;
+  status = start(kExecKind, "yard", options.exec_yards, absl::ZeroDuration());
+  if (!status.ok()) return status;
   for (const ZygoteOptions& zygote : options.zygotes) {
     absl::StatusOr<std::string> library =
         os::ReadWholeFile(zygote.library_path);
@@ -160,9 +179,8 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
     config.set_renew_after(zygote.renew_after);
     config.set_layer(zygote.layer);
     if (zygote.image != policy::kHostImage) config.set_image(zygote.image);
-    config.set_start_delay_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(zygote.start_delay)));
-    status = start(zygote.kind, absl::StrCat("yard-", zygote.kind));
+    status = start(zygote.kind, absl::StrCat("yard-", zygote.kind),
+                   zygote.yards, zygote.start_delay);
     if (!status.ok()) return status;
   }
   // The yards have copies of both, and the server needs neither.
@@ -172,7 +190,9 @@ absl::StatusOr<std::unique_ptr<Sandbox>> Sandbox::Start(
 }
 
 size_t YardCount(const SandboxOptions& options) {
-  return 1 + options.zygotes.size();
+  size_t count = options.exec_yards;
+  for (const ZygoteOptions& zygote : options.zygotes) count += zygote.yards;
+  return count;
 }
 
 absl::Status Sandbox::Sweep(const std::string& state_dir,
@@ -182,8 +202,20 @@ absl::Status Sandbox::Sweep(const std::string& state_dir,
 
 void Sandbox::Adopt(const std::string& kind, Yard yard, bool has_zygote,
                     uint32_t max_jails, bool traces_calls) {
-  ports_[kind] = std::make_unique<YardPort>(std::move(yard), has_zygote,
-                                            max_jails, traces_calls);
+  std::unique_ptr<YardGroup>& group = groups_[kind];
+  if (group == nullptr) group = std::make_unique<YardGroup>();
+  group->Add(std::make_unique<YardPort>(std::move(yard), has_zygote, max_jails,
+                                        traces_calls));
+}
+
+std::vector<std::pair<std::string, YardPort*>> Sandbox::NamedPorts() const {
+  std::vector<std::pair<std::string, YardPort*>> ports;
+  for (const auto& [kind, group] : groups_) {
+    for (size_t i = 0; i < group->ports().size(); ++i) {
+      ports.emplace_back(YardName(kind, i), group->ports()[i].get());
+    }
+  }
+  return ports;
 }
 
 void Sandbox::SetEgress(std::unique_ptr<EgressPort> egress) {
@@ -197,7 +229,7 @@ absl::Status Sandbox::StartReader(
       return started;
     }
   }
-  for (const auto& [kind, port] : ports_) {
+  for (const auto& [name, port] : NamedPorts()) {
     if (absl::Status started = port->StartReader(on_death); !started.ok()) {
       return started;
     }
@@ -208,26 +240,26 @@ absl::Status Sandbox::StartReader(
 
 std::vector<std::string> Sandbox::SilentYards() const {
   std::vector<std::string> silent;
-  for (const auto& [kind, port] : ports_) {
-    if (port->IsSilent()) silent.push_back(kind);
+  for (const auto& [name, port] : NamedPorts()) {
+    if (port->IsSilent()) silent.push_back(name);
   }
   return silent;
 }
 
 bool Sandbox::Makes(const std::string& kind) const {
-  return ports_.find(kind) != ports_.end();
+  return groups_.contains(kind);
 }
 
 absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
     const std::string& kind, const std::string& template_name,
     const policy::Limits& limits, absl::Duration timeout, FillFor fill_for,
     const std::string& layer) {
-  const auto port = ports_.find(kind);
-  if (port == ports_.end()) {
+  const auto group = groups_.find(kind);
+  if (group == groups_.end()) {
     return absl::NotFoundError(absl::StrCat("no yard makes ", kind, " jails"));
   }
-  absl::StatusOr<std::unique_ptr<Jail>> jail =
-      port->second->CreateJail(template_name, limits, timeout, fill_for, layer);
+  absl::StatusOr<std::unique_ptr<Jail>> jail = group->second->CreateJail(
+      template_name, limits, timeout, fill_for, layer);
   if (!jail.ok()) return jail;
   const std::vector<os::Fd> doors = (*jail)->ReleaseDoors();
   if (doors.empty()) return jail;
@@ -243,7 +275,7 @@ absl::StatusOr<std::unique_ptr<Jail>> Sandbox::CreateJail(
 
 uint32_t Sandbox::live_jails() const {
   uint32_t count = 0;
-  for (const auto& [kind, port] : ports_) count += port->live_jails();
+  for (const auto& [name, port] : NamedPorts()) count += port->live_jails();
   return count;
 }
 
@@ -251,13 +283,15 @@ std::vector<YardStock> Sandbox::CollectStock(absl::Duration timeout) {
   const absl::Time deadline = os::SteadyNow() + timeout;
   // All yards are asked before any answer is waited for.
   std::map<std::string, uint64_t> answers;
-  for (const auto& [kind, port] : ports_) answers[kind] = port->AskStock();
+  for (const auto& [name, port] : NamedPorts()) {
+    answers[name] = port->AskStock();
+  }
   std::vector<YardStock> stocks;
-  for (const auto& [kind, port] : ports_) {
+  for (const auto& [name, port] : NamedPorts()) {
     std::optional<YardStock> stock =
-        port->AwaitStock(answers.at(kind), deadline);
+        port->AwaitStock(answers.at(name), deadline);
     if (!stock.has_value()) continue;
-    stock->kind = kind;
+    stock->kind = name;
     stocks.push_back(*std::move(stock));
   }
   return stocks;
@@ -265,7 +299,7 @@ std::vector<YardStock> Sandbox::CollectStock(absl::Duration timeout) {
 
 bool Sandbox::WaitUntilEmpty(absl::Duration timeout) const {
   const absl::Time deadline = os::SteadyNow() + timeout;
-  for (const auto& [kind, port] : ports_) {
+  for (const auto& [name, port] : NamedPorts()) {
     if (!port->WaitUntilEmpty(deadline - os::SteadyNow())) return false;
   }
   return true;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +25,7 @@
 namespace sandglass::sandbox {
 
 class EgressPort;
+class YardGroup;
 class YardPort;
 struct Yard;
 
@@ -48,6 +50,9 @@ struct ZygoteOptions {
   // The zygote is first started this long after the yard, or earlier when one
   // of its jails is first asked for.
   absl::Duration start_delay;
+  // Yards of this kind, each with a zygote, 1 or more. Those after the first
+  // start theirs one after another, and make jails once they serve.
+  uint32_t yards = 1;
   std::string image = std::string(policy::kHostImage);  // and of its jails
   // The id of a layer in layers_dir that the zygote sees as kLibraries,
   // read-only; its jails are to have the same layer. Empty: none.
@@ -62,6 +67,9 @@ struct SandboxOptions {
   UidSlice uids;
   uint32_t max_jails = 256;  // live at once, spares included, 1–4096
   uint32_t spare_jails = 0;  // kept ready for runs to come, 0–max_jails
+  // Jails of one yard that are raised at the same time, 1 or more.
+  uint32_t parallel_raises = 2;
+  uint32_t exec_yards = 1;  // yards of kExecKind, 1 or more
   // What was prepared for languages; jails can read it as kPreparedInJail.
   // Empty: nothing was.
   std::string prepared_dir;
@@ -116,8 +124,8 @@ class Sandbox {
   static absl::Status Sweep(const std::string& state_dir,
                             const std::string& instance = "");
 
-  // Adds a yard that was started elsewhere. Call before StartReader. Start does
-  // so with each yard of its own.
+  // Adds a yard that was started elsewhere, to others of its kind if there are
+  // some. Call before StartReader. Start does so with each yard of its own.
   void Adopt(const std::string& kind, Yard yard, bool has_zygote,
              uint32_t max_jails, bool traces_calls = false);
 
@@ -125,7 +133,7 @@ class Sandbox {
   // they can't be made. Call before StartReader.
   void SetEgress(std::unique_ptr<EgressPort> egress);
 
-  // The kinds of the yards whose spawners give no sign of life at present. One
+  // The names of the yards whose spawners give no sign of life at present. One
   // that stays silent counts as gone.
   std::vector<std::string> SilentYards() const;
 
@@ -157,7 +165,7 @@ class Sandbox {
 
   // The number of jails that the spawner has not yet reported gone.
   uint32_t live_jails() const;
-  // What each yard has, by kind. All yards are asked at once. For a yard that
+  // What each yard has, by name. All yards are asked at once. For a yard that
   // doesn't answer in time, its last answer is used, or nothing if that is
   // older than YardPort::kStockHolds. Calls that come while a yard is being
   // asked share its answer.
@@ -169,9 +177,12 @@ class Sandbox {
   ~Sandbox();
 
  private:
+  // All yards with their names; the yards are the sandbox's.
+  std::vector<std::pair<std::string, YardPort*>> NamedPorts() const;
+
   // Outlives the ports and all jails.
   std::unique_ptr<EgressPort> egress_;
-  std::map<std::string, std::unique_ptr<YardPort>> ports_;  // by kind
+  std::map<std::string, std::unique_ptr<YardGroup>> groups_;  // by kind
 };
 
 // Gives up every right for good: no supplementary groups, the given uid and

@@ -210,6 +210,8 @@ absl::StatusOr<SpawnerNews> ReadSpawnerEvent(os::Packet packet) {
       if (!stock.ok()) return stock.status();
       return *std::move(stock);
     }
+    case internal::SpawnerEvent::kZygote:
+      return ZygoteChanged{event.zygote().serves()};
     default:
       return absl::InternalError("the spawner sent an unexpected event");
   }

@@ -31,8 +31,13 @@ struct JailAnswered {
 struct JailRemoved {
   uint64_t jail_id = 0;
 };
+// Whether the yard's zygote accepts orders has changed to this.
+struct ZygoteChanged {
+  bool serves = false;
+};
 // One of these messages, or what the yard has (without the kind).
-using SpawnerNews = std::variant<JailAnswered, JailRemoved, YardStock>;
+using SpawnerNews =
+    std::variant<JailAnswered, JailRemoved, YardStock, ZygoteChanged>;
 
 // The error for a step of a jail's set-up that failed: RESOURCE_EXHAUSTED where
 // the machine lacks processes, descriptors, memory or disk space for one more

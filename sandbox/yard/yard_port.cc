@@ -26,7 +26,8 @@ YardPort::YardPort(Yard yard, bool has_zygote, uint32_t max_jails,
     : has_zygote_(has_zygote),
       traces_calls_(traces_calls),
       yard_(std::move(yard)),
-      max_jails_(max_jails) {}
+      max_jails_(max_jails),
+      serves_(!has_zygote) {}
 
 YardPort::~YardPort() {
   if (reader_.joinable()) {
@@ -209,6 +210,10 @@ absl::Status YardPort::HandleEvent(os::Packet packet) {
   const absl::MutexLock lock(&mutex_);
   if (const auto* removed = std::get_if<JailRemoved>(&*news)) {
     live_.erase(removed->jail_id);
+    return absl::OkStatus();
+  }
+  if (const auto* zygote = std::get_if<ZygoteChanged>(&*news)) {
+    serves_ = zygote->serves;
     return absl::OkStatus();
   }
   if (auto* stock = std::get_if<YardStock>(&*news)) {

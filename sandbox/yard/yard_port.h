@@ -51,6 +51,9 @@ class YardPort {
   // The same as the functions of Sandbox, for this yard alone.
   absl::Status StartReader(std::function<void(absl::Status)> on_death,
                            absl::Duration look_every = kLookEvery);
+  // Whether a request for a jail can be carried out at once: the yard needs no
+  // zygote, or has one that accepts orders.
+  bool Serves() const { return serves_; }
   // Whether it has left some questions unanswered, and so may be hung.
   bool IsSilent() const { return unanswered_looks_ >= kLooksToTellOf; }
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
@@ -91,6 +94,7 @@ class YardPort {
   os::Fd stop_;
   std::thread reader_;
   std::atomic<int> unanswered_looks_ = 0;
+  std::atomic<bool> serves_;
   mutable absl::Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -17,6 +17,7 @@
 #include "sandbox/os/io.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/namespaces.h"
+#include "sandbox/os/process.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/wire/jail_layout.h"
 

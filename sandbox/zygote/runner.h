@@ -13,6 +13,7 @@
 #include "sandbox/jailed/streams.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/wire/runner_protocol.h"
+#include "sandbox/wire/step_clock.h"
 #include "sandbox/zygote/runner_job.h"
 
 namespace sandglass::sandbox {

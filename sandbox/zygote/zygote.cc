@@ -8,6 +8,7 @@
 #include "sandbox/os/io.h"
 #include "sandbox/os/namespaces.h"
 #include "sandbox/os/process.h"
+#include "sandbox/wire/step_clock.h"
 
 namespace sandglass::sandbox {
 namespace {

@@ -174,6 +174,8 @@ void ReadPool(policy::JsonObject& root, Config& config) {
       object->ByteSize("memory_budget", {}, options.memory_budget_bytes);
   config.zygote_runs = Count(*object, "zygote_runs",
                              {.min = 1, .max = 1'000'000}, config.zygote_runs);
+  config.spawners = Count(*object, "spawners", {.min = 1, .max = kMaxSpawners},
+                          config.spawners);
 }
 
 void ReadRetention(policy::JsonObject& root, RetentionOptions& options) {
@@ -427,7 +429,8 @@ std::string ConfigToJson(const Config& config) {
         {"most_idle", config.pool.max_idle},
         {"idle_age", absl::FormatDuration(config.pool.idle_age)},
         {"memory_budget", config.pool.memory_budget_bytes},
-        {"zygote_runs", config.zygote_runs}}},
+        {"zygote_runs", config.zygote_runs},
+        {"spawners", config.spawners}}},
       {"retention",
        {{"time", absl::FormatDuration(config.retention.time)},
         {"max_runs", config.retention.max_runs},

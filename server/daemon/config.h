@@ -3,9 +3,11 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -50,6 +52,12 @@ struct AuditConfig {
 
 // Everything that can be set, with defaults filled in. deploy/sandglassd.json
 // describes each key.
+// One spawner keeps some four processors busy with the jails that it makes.
+constexpr uint32_t kMaxSpawners = 8;
+constexpr uint32_t DefaultSpawners(uint32_t processors) {
+  return std::clamp(processors / 4, 1u, kMaxSpawners);
+}
+
 struct Config {
   ListenAddress listen;
   std::string state_dir = "/run/sandglass";
@@ -73,6 +81,8 @@ struct Config {
   // How many runners one zygote makes before it is replaced, so that what they
   // share, hash seed and addresses, becomes new.
   uint32_t zygote_runs = 1000;
+  // Of each kind of jail, those that are made from the start.
+  uint32_t spawners = DefaultSpawners(std::thread::hardware_concurrency());
   RetentionOptions retention;
   SessionOptions sessions;
   CompileCacheOptions compile_cache;

@@ -1,7 +1,9 @@
 #include "server/daemon/privileged_start.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,8 @@ namespace {
 // Jails that the spawner makes in advance, for runs for which the pool has
 // nothing.
 constexpr uint32_t kSpareJails = 2;
+// More would only wait for locks of the kernel.
+constexpr uint32_t kMaxParallelRaises = 8;
 
 void LogHost(const sandbox::HostReport& host) {
   for (const sandbox::Layer& layer : host.layers) {
@@ -226,6 +230,9 @@ PrivilegedStart::StartSandbox() {
        .uids = settings_.uids,
        .max_jails = MaxJails(config_),
        .spare_jails = config_.pool.floor == 0 ? 0 : kSpareJails,
+       .parallel_raises = std::clamp(std::thread::hardware_concurrency(), 2u,
+                                     kMaxParallelRaises),
+       .exec_yards = config_.spawners,
        .prepared_dir = parts_.prepared ? parts_.prepared->directory() : "",
        .layers_dir = parts_.libraries ? config_.libraries.dir : "",
        .images = config_.images,

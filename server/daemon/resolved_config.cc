@@ -24,6 +24,26 @@ constexpr char kConfigurationPage[] = "configuration.md";
 constexpr char kImagesPage[] = "images.md";
 constexpr char kPolicyPage[] = "policy.md";
 
+// Beside those of the yards, one id for the policy's reader and one for the
+// egress proxy.
+uint32_t UidsNeeded(const Config& config,
+                    const std::vector<PlannedZygote>& zygotes) {
+  size_t yards = config.spawners + config.libraries.zygotes.size();
+  for (const PlannedZygote& zygote : zygotes) yards += zygote.options.yards;
+  return static_cast<uint32_t>(yards) * sandbox::UidsFor(MaxJails(config)) + 2;
+}
+
+// Where there are not enough ids for the yards, each kind has fewer.
+void FitSpawners(Config& config, std::vector<PlannedZygote>& zygotes) {
+  while (config.spawners > 1 &&
+         UidsNeeded(config, zygotes) > sandbox::UidSlice().count) {
+    --config.spawners;
+    for (PlannedZygote& zygote : zygotes) {
+      zygote.options.yards = std::min(zygote.options.yards, config.spawners);
+    }
+  }
+}
+
 }  // namespace
 
 uint32_t MaxJails(const Config& config) {
@@ -67,11 +87,9 @@ absl::StatusOr<ResolvedConfig> LoadResolvedConfig(const ConfigFlags& flags) {
     return place;
   }
   std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
-  const auto yards = static_cast<uint32_t>(1 + zygotes.size() +
-                                           config->libraries.zygotes.size());
+  FitSpawners(*config, zygotes);
   absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
-      config->uid_base, yards * sandbox::UidsFor(MaxJails(*config)) + 2,
-      *uid_map, *gid_map);
+      config->uid_base, UidsNeeded(*config, zygotes), *uid_map, *gid_map);
   if (!uids.ok()) return uids.status();
   config->uid_base = uids->first;
   // The last two ids aren't for the yards.

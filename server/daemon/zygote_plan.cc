@@ -99,7 +99,11 @@ std::vector<PlannedZygote> PlanZygotes(const Config& config,
     }
     for (const policy::ZygoteKind& kind : language->zygote->kinds) {
       PlannedZygote zygote = PlanZygote(config, *language, kind);
-      if (!zygote.always) zygote.options.start_delay = kSpecialStartDelay;
+      if (zygote.always) {
+        zygote.options.yards = config.spawners;
+      } else {
+        zygote.options.start_delay = kSpecialStartDelay;
+      }
       zygotes.push_back(std::move(zygote));
     }
   }

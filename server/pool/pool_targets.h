@@ -1,12 +1,14 @@
 #ifndef SANDGLASS_SERVER_POOL_POOL_TARGETS_H_
 #define SANDGLASS_SERVER_POOL_POOL_TARGETS_H_
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -68,7 +70,8 @@ struct PoolOptions {
   // A key that nobody used for this long shrinks to its floor if it is in
   // `always`, and is forgotten if not.
   absl::Duration idle_age = absl::Seconds(60);
-  uint32_t fillers = 2;            // threads, 1 or more
+  // Threads, 1 or more; each waits most of the time.
+  uint32_t fillers = std::clamp(std::thread::hardware_concurrency(), 2u, 16u);
   std::vector<JailKey> always;     // filled from the start
   std::vector<JailKey> once_used;  // join `always` after their first Take
 

@@ -41,6 +41,25 @@ add_dependencies(session_jail_test sandglass-spawner-of-tests
 add_test(NAME session_jail_test COMMAND session_jail_test)
 set_tests_properties(session_jail_test PROPERTIES LABELS "jail" TIMEOUT 300)
 
+# Jails that are made at the same time, by spawners one of whose steps is slow.
+sandglass_add_spawner(sandglass-spawner-with-a-slow-step
+  ${CMAKE_SOURCE_DIR}/tests/jail/slow_step.cc
+  $<TARGET_OBJECTS:sandglass_sandbox_file_agent>)
+target_link_options(sandglass-spawner-with-a-slow-step PRIVATE
+  -Wl,--wrap=_ZN9sandglass7sandbox9StepClock5BeginENS0_9SetupStepE)
+add_executable(slow_step_test
+  ${CMAKE_SOURCE_DIR}/tests/jail/session_fixture.cc
+  ${CMAKE_SOURCE_DIR}/tests/jail/slow_step_test.cc)
+target_compile_definitions(slow_step_test PRIVATE
+  SANDGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+  SANDGLASS_SPAWNER="$<TARGET_FILE:sandglass-spawner-with-a-slow-step>")
+target_link_libraries(slow_step_test PRIVATE sandglass_sandbox
+  sandglass_policy sandglass_policy_seccomp GTest::gmock absl::strings)
+add_dependencies(slow_step_test sandglass-spawner-with-a-slow-step
+  sandglass-zygote-python)
+add_test(NAME slow_step_test COMMAND slow_step_test)
+set_tests_properties(slow_step_test PROPERTIES LABELS "jail" TIMEOUT 300)
+
 # The process that reads the policy again, as root.
 add_executable(policy_reader_test
   ${CMAKE_SOURCE_DIR}/tests/jail/policy_reader_test.cc)

@@ -48,7 +48,8 @@ ZygoteOptions PythonZygote() {
   return zygote;
 }
 
-absl::Status StartSandbox(const char* state_dir) {
+absl::Status StartSandbox(const char* state_dir,
+                          const std::function<void(SandboxOptions&)>& adjust) {
   const std::string data = SANDGLASS_SOURCE_DIR "/policy/data";
   const auto profiles = policy::LoadProfiles(data + "/profiles");
   if (!profiles.ok()) return profiles.status();
@@ -74,6 +75,7 @@ absl::Status StartSandbox(const char* state_dir) {
   std::filesystem::create_directory(g_layers);
   options.layers_dir = g_layers;
   options.zygotes.push_back(PythonZygote());
+  adjust(options);
   auto sandbox = Sandbox::Start(options, host);
   if (!sandbox.ok()) return sandbox.status();
   g_sandbox = *std::move(sandbox);
@@ -228,7 +230,8 @@ ProcessSpec Python(const std::string& code) {
   return spec;
 }
 
-int RunSessionTests(int argc, char** argv) {
+int RunSessionTests(int argc, char** argv,
+                    const std::function<void(SandboxOptions&)>& adjust) {
   testing::InitGoogleTest(&argc, argv);
   char name[] = "/tmp/sandglass-session-test-XXXXXX";
   if (::mkdtemp(name) == nullptr) return 1;
@@ -236,7 +239,7 @@ int RunSessionTests(int argc, char** argv) {
   // outside to remove them.
   const pid_t child = ::fork();
   if (child == 0) {
-    if (const absl::Status status = StartSandbox(name); !status.ok()) {
+    if (const absl::Status status = StartSandbox(name, adjust); !status.ok()) {
       std::fprintf(stderr, "can't start a sandbox: %s\n",
                    status.ToString().c_str());
       return 1;
@@ -254,7 +257,3 @@ int RunSessionTests(int argc, char** argv) {
 }
 
 }  // namespace sandglass::sandbox
-
-int main(int argc, char** argv) {
-  return sandglass::sandbox::RunSessionTests(argc, argv);
-}

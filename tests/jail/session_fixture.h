@@ -19,7 +19,11 @@ namespace sandglass::sandbox {
 extern std::unique_ptr<Sandbox> g_sandbox;
 // Where the tests put layers, by id.
 extern std::string g_layers;
-int RunSessionTests(int argc, char** argv);
+// `adjust` may change what they are.
+int RunSessionTests(
+    int argc, char** argv,
+    const std::function<void(SandboxOptions&)>& adjust = [](SandboxOptions&) {
+    });
 
 // A kind of jail with a Python runner.
 inline constexpr char kPythonKind[] = "python";

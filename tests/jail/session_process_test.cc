@@ -480,3 +480,7 @@ TEST(Removal, LeavesNoControlGroup) {
 
 }  // namespace
 }  // namespace sandglass::sandbox
+
+int main(int argc, char** argv) {
+  return sandglass::sandbox::RunSessionTests(argc, argv);
+}

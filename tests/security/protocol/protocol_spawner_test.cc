@@ -85,6 +85,7 @@ absl::StatusOr<Yard> MakeYard(const std::string& state,
   only.set_name("default");
   *only.mutable_maximum() = Most();
   options.config.set_max_jails(kMaxJails);
+  options.config.set_parallel_raises(2);
   options.config.set_landlock_abi(host.landlock_abi);
   options.config.set_memory_on_v1(!cgroups->memory_v1_parent.empty());
   options.config.set_pids_on_v1(!cgroups->pids_v1_parent.empty());
