@@ -169,14 +169,14 @@ def rehearse(fully=True):
         vars(sys).pop(name, None)
     if "linecache" in _modules:
         _modules["linecache"].clearcache()
-    # The steps of `prepare` that can be taken without a program.
-    known = os.environ._data.items()
-    _set_environment([name + b"=" + value for name, value in known])
-    _set_path_and_names([b"main.py"])
-    sys.argv = [""]
-    _modules["__main__"] = _new_main("")
     _forget_history()
     if fully:
+        # The steps of `prepare` that can be taken without a program.
+        known = os.environ._data.items()
+        _set_environment([name + b"=" + value for name, value in known])
+        _set_path_and_names([b"main.py"])
+        sys.argv = [""]
+        _modules["__main__"] = _new_main("")
         _reopen_standard_files()
         _would_import_otherwise(os.getcwd())
         _rehearse_libraries()
