@@ -190,10 +190,6 @@ TEST_F(SessionLife, BadRequestsNameTheirFields) {
   cell.set_language("rubby");
   EXPECT_THAT(Run(cell), RefusesField("language"));
   cell = session.Cell("1");
-  cell.set_language("bash");
-  cell.add_args("a");
-  EXPECT_THAT(Run(cell), RefusesField("args"));
-  cell = session.Cell("1");
   cell.mutable_limits()->set_memory_bytes(uint64_t{64} << 20);
   EXPECT_THAT(Run(cell), RefusesField("limits.memory_bytes"));
   cell = session.Cell("1", "a/b");
