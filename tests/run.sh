@@ -218,8 +218,8 @@ main() {
 
   if [[ $mutation == yes ]]; then
     # What the tests noticed when the bar was set, and less for luck.
-    step 'policy/verdict' mutate policy/verdict 90 || true
-    step 'server/admission' mutate server/admission 60 || true
+    step 'policy/verdict' mutate policy/verdict 95 || true
+    step 'server/admission' mutate server/admission 95 || true
   fi
   [[ $asan == no ]] || sanitized_tests asan "${filter[@]}"
   [[ $tsan == no ]] || sanitized_tests tsan "${filter[@]}"
