@@ -256,16 +256,19 @@ absl::Status JailKernels::Spawn(const sandbox::ProcessSpec& spec,
 absl::Status JailKernels::AwaitReady(Kernel& kernel, CancelToken& cancel,
                                      MonotonicTime deadline) {
   char text[1024];
+  bool late = false;
   while (true) {
     if (cancel.reason().has_value()) {
       return absl::CancelledError("cancelled before the program started");
     }
     struct pollfd fds[] = {{kernel.fds.channel.get(), POLLIN, 0},
                            {cancel.fd(), POLLIN, 0}};
-    // A kernel that keeps talking is late, too.
-    if (!PollUntil(fds, 2, deadline) || Now() >= deadline) {
+    // What has come by then counts, also where this process stood still; but a
+    // kernel that keeps talking is late.
+    if (late || !PollUntil(fds, 2, deadline)) {
       return absl::InternalError("the kernel was not ready in time");
     }
+    late = Now() >= deadline;
     if (fds[0].revents == 0) continue;
     const ssize_t size =
         os::ReadNow(kernel.fds.channel.get(), text, sizeof(text));
