@@ -270,6 +270,7 @@ TEST(BenchBars, LibrariesAreJudgedBySetAndWay) {
       .transfers = {row(kByTunnel, 0.5), row(kByHttp, 0.49)}};
   const std::vector<BarLine> lines = Judge(report);
   std::vector<Verdict> verdicts;
+  verdicts.reserve(lines.size());
   for (const BarLine& line : lines) verdicts.push_back(IsMet(line));
   EXPECT_THAT(verdicts, ::testing::ElementsAre(true, false, true, true, false,
                                                true, false));

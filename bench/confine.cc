@@ -15,7 +15,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -26,6 +25,7 @@
 #include "sandbox/os/fd.h"
 #include "sandbox/os/landlock.h"
 #include "sandbox/os/rights.h"
+#include "sandbox/os/status.h"
 
 namespace {
 
@@ -60,16 +60,16 @@ int main(int argc, char** argv) {
   os::Fd rules = sandglass::sandbox::MakeLandlockRules(abi);
   if (!rules.valid() || !os::SetNoNewPrivs() ||
       (landlock && !os::LandlockRestrictSelf(rules))) {
-    return Fail("Landlock", std::strerror(errno));
+    return Fail("Landlock", os::ErrorText(errno).c_str());
   }
   rules.reset();
   if (seccomp && !os::InstallSeccompFilter(*filter)) {
-    return Fail("seccomp", std::strerror(errno));
+    return Fail("seccomp", os::ErrorText(errno).c_str());
   }
   if (argc == 4 && argv[2] == std::string_view("calls")) {
     return sandglass::bench::PrintCalls(argv[3]) ? 0 : 1;
   }
   ::execv(argv[2], argv + 2);
-  std::fprintf(stderr, "%s: %s\n", argv[2], std::strerror(errno));
+  std::fprintf(stderr, "%s: %s\n", argv[2], os::ErrorText(errno).c_str());
   return kNoCommand;
 }

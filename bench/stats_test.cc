@@ -46,8 +46,9 @@ TEST(BenchStats, SamplesKeepTheirNamesAndOrder) {
 }
 
 TEST(BenchStats, ARatioIsTheMedianOfThoseOfAllTurns) {
-  const auto seconds = [](std::vector<double> list) {
+  const auto seconds = [](const std::vector<double>& list) {
     std::vector<absl::Duration> times;
+    times.reserve(list.size());
     for (const double each : list) times.push_back(absl::Seconds(each));
     return times;
   };

@@ -200,7 +200,7 @@ grpc::Status Asker::Info(v1::GetServerInfoResponse& info) {
   grpc::ClientContext context;
   SetQuickDeadline(context);
   const InterruptWatcher::Scope scope(interrupts_, context);
-  const grpc::Status status =
+  grpc::Status status =
       daemon_.stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info);
   if (!status.ok() && !failure_) failure_ = status;
   return status;

@@ -14,10 +14,12 @@ sandglass_probe_end:
   .previous
 )");
 
+// NOLINTBEGIN(readability-identifier-naming): these aren't values
 extern "C" {
 extern const char begin asm("sandglass_probe_begin");
 extern const char end asm("sandglass_probe_end");
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace sandglass::client {
 

@@ -42,12 +42,20 @@ bool KillAll(const std::vector<Process>& processes) {
   return !processes.empty();
 }
 
-// Waits for the server's end, too: before it, the daemon may look healthy.
+bool HasState(const Process& process, char state) {
+  const auto status = StatusOf(process.pid);
+  const auto it = status.find("State");
+  return it != status.end() && it->second.starts_with(state);
+}
+
+// Waits for the server's end, too: before it, the daemon may look healthy. One
+// that another fault has stopped ends once it goes on.
 bool KillAndWait(ChaosWorld& world, std::vector<Process> processes) {
   const std::optional<Process> server = world.Server();
   if (processes.empty() || !server) return false;
   const bool killed = Kill(processes.front(), SIGKILL);
-  EXPECT_TRUE(WaitUntilDead({*server}, kSoon)) << Describe(*server);
+  EXPECT_TRUE(HasState(*server, 'T') || WaitUntilDead({*server}, kSoon))
+      << Describe(*server);
   return killed;
 }
 
@@ -106,12 +114,6 @@ int SetFrozen(ChaosWorld& world, const char* value) {
         ReadFile(jail + "/cgroup.freeze") == absl::StrCat(value, "\n") ? 1 : 0;
   }
   return so;
-}
-
-bool HasState(const Process& process, char state) {
-  const auto status = StatusOf(process.pid);
-  const auto it = status.find("State");
-  return it != status.end() && it->second.starts_with(state);
 }
 
 // Calls, or programs, that were not as they are without a fault: how soon one

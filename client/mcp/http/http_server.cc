@@ -310,8 +310,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void WatchClient() {
     stream_.socket().async_wait(Tcp::socket::wait_read,
                                 [self = shared_from_this()](error_code error) {
-                                  if (!error && self->working_)
+                                  if (!error && self->working_) {
                                     self->HandleReadable();
+                                  }
                                 });
   }
 
