@@ -50,14 +50,14 @@ struct AuditConfig {
   AuditTrailOptions trail;
 };
 
-// Everything that can be set, with defaults filled in. deploy/sandglassd.json
-// describes each key.
 // One spawner keeps some four processors busy with the jails that it makes.
 constexpr uint32_t kMaxSpawners = 8;
 constexpr uint32_t DefaultSpawners(uint32_t processors) {
   return std::clamp(processors / 4, 1u, kMaxSpawners);
 }
 
+// Everything that can be set, with defaults filled in. deploy/sandglassd.json
+// describes each key.
 struct Config {
   ListenAddress listen;
   std::string state_dir = "/run/sandglass";

@@ -17,6 +17,9 @@ constexpr uint64_t kConnectionDescriptors = 2;
 constexpr uint64_t kMaxCommands = 1024;
 // What the server needs for itself: threads' events, helpers, logs, stores.
 constexpr uint64_t kOwn = 256;
+// For each spawner beyond one of a kind, of which few have several.
+constexpr uint64_t kPerYard = 3;
+constexpr uint64_t kWideKinds = 4;
 // What a spawner needs for itself, for each jail that was handed out, and for
 // each jail that it makes in advance or has parts for.
 constexpr uint64_t kSpawnersOwn = 64;
@@ -30,7 +33,8 @@ uint64_t ServerWithoutSessions(const Config& config, uint64_t limit) {
   const uint64_t kept =
       std::min<uint64_t>(sandbox::KeptSessions(limit), config.sessions.max()) *
       sandbox::kKeptDescriptors;
-  return kOwn + jails * sandbox::kJailDescriptors + kept +
+  return kOwn + (config.spawners - 1) * kWideKinds * kPerYard +
+         jails * sandbox::kJailDescriptors + kept +
          sandbox::DescriptorReserve(sandbox::RoomFor::kJail, limit);
 }
 

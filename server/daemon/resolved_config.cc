@@ -33,10 +33,17 @@ uint32_t UidsNeeded(const Config& config,
   return static_cast<uint32_t>(yards) * sandbox::UidsFor(MaxJails(config)) + 2;
 }
 
-// Where there are not enough ids for the yards, each kind has fewer.
-void FitSpawners(Config& config, std::vector<PlannedZygote>& zygotes) {
-  while (config.spawners > 1 &&
-         UidsNeeded(config, zygotes) > sandbox::UidSlice().count) {
+// Where there are not enough ids for the yards, as in a user namespace that
+// maps few, each kind has fewer.
+absl::StatusOr<sandbox::UidSlice> ChooseUids(
+    Config& config, std::vector<PlannedZygote>& zygotes,
+    const std::string& uid_map, const std::string& gid_map) {
+  while (true) {
+    const uint32_t needed = UidsNeeded(config, zygotes);
+    absl::StatusOr<sandbox::UidSlice> uids =
+        sandbox::ChooseUidSlice(config.uid_base, needed, uid_map, gid_map);
+    const bool fit = uids.ok() && uids->count >= needed;
+    if (fit || config.spawners == 1) return uids;
     --config.spawners;
     for (PlannedZygote& zygote : zygotes) {
       zygote.options.yards = std::min(zygote.options.yards, config.spawners);
@@ -87,9 +94,8 @@ absl::StatusOr<ResolvedConfig> LoadResolvedConfig(const ConfigFlags& flags) {
     return place;
   }
   std::vector<PlannedZygote> zygotes = PlanZygotes(*config, *policy);
-  FitSpawners(*config, zygotes);
-  absl::StatusOr<sandbox::UidSlice> uids = sandbox::ChooseUidSlice(
-      config->uid_base, UidsNeeded(*config, zygotes), *uid_map, *gid_map);
+  absl::StatusOr<sandbox::UidSlice> uids =
+      ChooseUids(*config, zygotes, *uid_map, *gid_map);
   if (!uids.ok()) return uids.status();
   config->uid_base = uids->first;
   // The last two ids aren't for the yards.

@@ -61,8 +61,9 @@ class RunOptions(TypedDict, total=False):
     them ("six==1.16.0"), `library_lock` is a lock file's text. `files` go into
     /workspace before the program starts, `fetch` are paths and globs of what
     comes back. `rich` asks for `results` and `error` as a notebook has them, which
-    a sandbox's runs always have; it is for languages with a kernel. `approval_id` is that of an answer with
-    NEEDS_APPROVAL, once it was approved. `request_id` is made when there is none.
+    a sandbox's runs always have; it is for languages with a kernel. `approval_id`
+    is that of an answer with NEEDS_APPROVAL, once it was approved. `request_id` is
+    made when there is none.
 
     In a sandbox `compile_limits` are for languages without a kernel, and `env`,
     `profile`, `libraries` are not taken.

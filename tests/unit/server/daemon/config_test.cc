@@ -33,6 +33,17 @@ class ConfigTest : public ::testing::Test {
   TempDir dir_;
 };
 
+TEST(DefaultSpawners, AreOneForFourProcessors) {
+  for (const auto& [processors, spawners] : {std::pair(0u, 1u),
+                                             {1u, 1u},
+                                             {7u, 1u},
+                                             {8u, 2u},
+                                             {16u, 4u},
+                                             {64u, 8u}}) {
+    EXPECT_EQ(DefaultSpawners(processors), spawners) << processors;
+  }
+}
+
 TEST_F(ConfigTest, WorksWithoutAFile) {
   const auto config = LoadConfig({});
   ASSERT_TRUE(config.ok()) << config.status();
@@ -67,6 +78,8 @@ TEST_F(ConfigTest, NamesFileAndPointerOfEachProblem) {
               AllOf(HasSubstr("config.json"), HasSubstr("/admision")));
   EXPECT_THAT(Error(R"({"admission": {"max_runing": 1}})"),
               HasSubstr("/admission/max_runing"));
+  EXPECT_THAT(Error(R"({"pool": {"spawners": 9}})"),
+              HasSubstr("/pool/spawners"));
   EXPECT_THAT(Error(R"({"admission": {"max_running": 0}})"),
               HasSubstr("/admission/max_running"));
   EXPECT_THAT(Error(R"({"listen": "0.0.0.0:80"})"),
