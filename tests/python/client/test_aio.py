@@ -91,6 +91,31 @@ async def test_input_in_pieces(abox):
     assert (await abox.execute("echo on")).stdout == "on\n"
 
 
+async def test_what_ends_while_it_is_being_sent_to_says_why(aclient, abox):
+    async def much():
+        for _ in range(200):
+            yield bytes(64 << 10)
+
+    # gRPC lost the daemon's status in about every second of them.
+    for _ in range(20):
+        head = await abox.start("head -c 3 >/dev/null", open_stdin=True)
+        await head.write(much(), close=True)
+        assert (await head.wait()).exit_code == 0
+        assert (await abox.execute("head -c 3 | wc -c", stdin=much())).stdout == "3\n"
+        with pytest.raises(sandglass.FileError, match="/proc/none"):
+            await abox.files.write("/proc/none", io.BytesIO(TEN_MIB))
+    unknown = await abox.start("true")
+    await unknown.wait()
+    await abox.close()
+    for _ in range(20):
+        with pytest.raises(sandglass.SessionGone):
+            await unknown.write(much())
+        with pytest.raises(sandglass.SessionGone):
+            await abox.execute("cat", stdin=much())
+        with pytest.raises(sandglass.SessionGone):
+            await abox.files.write("x", io.BytesIO(TEN_MIB))
+
+
 async def test_sandboxes(aclient, abox):
     await abox.run_code("x = 20")
     assert (await abox.run_code("x + 1")).text == "21"

@@ -57,14 +57,16 @@ class AioConnection:
     async def call(self, op: Op[T], deadline: float | None = None) -> T:
         retries = self.retries(deadline)
         while True:
+            call = op.begin(self.stubs(), retries.left())
+            ending = Ending(call)
             try:
-                call = op.begin(self.stubs(), retries.left())
                 if op.stream:
                     return op.convert([answer async for answer in call])
                 return op.convert(await call)
             except grpc.RpcError as broken:
+                error = await ending.error(broken) or broken
                 await self.pause_or_raise(
-                    broken, retries, op.repeatable, op.spent()
+                    error, retries, op.repeatable, op.spent()
                 )
 
     async def drive(self, steps: Steps[T]) -> T:
@@ -95,6 +97,55 @@ class AioConnection:
         if pause is None:
             raise error from None
         await asyncio.sleep(pause)
+
+
+class Ending:
+    """How the daemon ended a call of this connection. A message that grpc.aio sends
+    just as a call ends makes it replace the call's status by an error of its own, so
+    a status is read here at the moment in which it arrives (grpc/grpc issue 36066)."""
+
+    def __init__(self, call: Any) -> None:
+        self._status: grpc.aio.AioRpcError | None = None
+        self._arrived = asyncio.Event()
+        call.add_done_callback(self._note)
+
+    def _note(self, call: Any) -> None:
+        details = _value(call.details())
+        if details == _REPLACED:
+            return
+        self._status = grpc.aio.AioRpcError(
+            _value(call.code()),
+            _value(call.initial_metadata()),
+            _value(call.trailing_metadata()),
+            details,
+        )
+        self._arrived.set()
+
+    async def error(self, raised: grpc.RpcError) -> grpc.RpcError | None:
+        """The daemon's error where gRPC raised `raised`; None if the call succeeded."""
+        if raised.details() != _REPLACED:
+            return raised
+        try:
+            await asyncio.wait_for(self._arrived.wait(), _STATUS_WAIT)
+        except asyncio.TimeoutError:
+            return raised  # gRPC could not even begin to send
+        assert self._status is not None
+        return None if self._status.code() is grpc.StatusCode.OK else self._status
+
+
+_REPLACED = "Internal error from Core"
+_STATUS_WAIT = 2.0  # seconds, for a status that gRPC has on its way
+
+
+def _value(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Of a coroutine that has nothing to wait for."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    coroutine.close()
+    raise RuntimeError("a call that has ended has no status")
 
 
 class Late(Awaitable[T]):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import grpc
 
 from sandglass import _convert, _errors, _exec
-from sandglass._aio import AioConnection, Late, cancel_quietly
+from sandglass._aio import AioConnection, Ending, Late, cancel_quietly
 from sandglass._exec import (
     Collector,
     CommandEnd,
@@ -106,17 +106,21 @@ class AsyncCommandStream(AsyncIterator[CommandEvent]):
         retries = self._connection.retries(self._deadline)
         try:
             while self.end is None:
+                stubs = self._connection.stubs()
+                self._call = stubs.exec.Execute(
+                    self._requests(seen), timeout=retries.left()
+                )
+                ending = Ending(self._call)
                 try:
-                    stubs = self._connection.stubs()
-                    self._call = stubs.exec.Execute(
-                        self._requests(seen), timeout=retries.left()
-                    )
                     async for message in self._call:
                         retries.note_progress()
                         event = seen.take(message)
                         self.end = event.end
                         yield event
-                except grpc.RpcError as broken:
+                except grpc.RpcError as raised:
+                    broken = await ending.error(raised)
+                    if broken is None or self.end is not None:
+                        continue
                     may_repeat = self._stdin is None or not self._stdin.begun
                     spent = self._stdin is not None and self._stdin.spent
                     await self._connection.pause_or_raise(
@@ -212,7 +216,6 @@ class AsyncCommand:
             await self._connection.call(op)
             return
         source = AsyncInput(data)
-        call: Any = None
 
         async def requests() -> AsyncIterator[exec_pb2.ExecuteRequest]:
             yield _exec.attach_to_write(self._session_id, self.id)
@@ -222,12 +225,15 @@ class AsyncCommand:
                 yield _exec.close_message()
             yield _exec.detach_message()
 
+        call = self._connection.stubs().exec.Execute(requests())
+        ending = Ending(call)
         try:
-            call = self._connection.stubs().exec.Execute(requests())
             async for _ in call:
                 pass
-        except grpc.RpcError as broken:
-            raise _errors.from_rpc(broken, self._connection.address) from None
+        except grpc.RpcError as raised:
+            broken = await ending.error(raised)
+            if broken is not None:
+                raise _errors.from_rpc(broken, self._connection.address) from None
         except asyncio.CancelledError:
             source.raise_error()
             raise
