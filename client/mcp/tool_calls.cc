@@ -21,7 +21,7 @@ ToolCalls::~ToolCalls() {
   for (std::thread& thread : threads) thread.join();
 }
 
-void ToolCalls::Start(ToolRun run, SendMessage reply) {
+void ToolCalls::Start(ToolRun run, const SendMessage& reply) {
   std::string problem;
   const Json id = run.id;
   {

@@ -34,7 +34,7 @@ class ToolCalls {
   // Starts a call, whose one reply goes to `reply`. Refuses it by that if there
   // are too many, or if its id is that of a call in progress. A call that is
   // cancelled gets no reply; `reply` is destroyed all the same.
-  void Start(ToolRun run, SendMessage reply) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Start(ToolRun run, const SendMessage& reply) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Stops the call with this id, which then gets no reply. If there is none, it
   // has ended before, and nothing happens.

@@ -29,20 +29,24 @@ namespace {
 
 constexpr int kExitRefused = 9;
 // The duration of acts that are to be stopped before they end.
-constexpr int kGoOnSeconds = 3;
+constexpr unsigned kGoOnSeconds = 3;
 // How long a process that is left behind stays.
 constexpr unsigned kStaySeconds = 20;
+
+// NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+void Stay(unsigned seconds) { sleep(seconds); }
 
 // The places where two jails could meet. They depend on the mark, so that two
 // doctors don't disturb each other.
 struct Places {
   explicit Places(const std::string& mark) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
     const char* home = getenv("HOME");
     for (const std::string& directory :
          {std::string("/tmp"), std::string("/dev/shm"),
           std::string("/workspace"),
           std::string(home != nullptr ? home : "/home/sandbox")}) {
-      files.push_back(directory + "/" + mark);
+      files.push_back(Below(directory, mark));
     }
     unsigned number = 0;
     for (const char c : mark) number = number * 31 + static_cast<uint8_t>(c);
@@ -114,7 +118,7 @@ void LeaveMarks(const std::string& mark) {
   ReportNames("marks-not-left", failed);
   ShowNamespaces();
   ReportDone();
-  for (;;) sleep(kStaySeconds);
+  for (;;) Stay(kStaySeconds);
 }
 
 void FindMarks(const std::string& mark) {
@@ -148,7 +152,7 @@ int UseProcesses(long max) {
     const pid_t child = fork();
     if (child < 0) return kExitRefused;
     if (child == 0) {
-      sleep(kStaySeconds);
+      Stay(kStaySeconds);
       _exit(0);
     }
   }
@@ -163,7 +167,7 @@ int UseProcessor() {
 }
 
 int UseTime() {
-  sleep(kGoOnSeconds);
+  Stay(kGoOnSeconds);
   return 0;
 }
 
@@ -173,7 +177,7 @@ int WriteOutput(long max_kibibytes) {
     if (write(1, part.data(), part.size()) < 0) return kExitRefused;
   }
   // Gives the daemon time to count.
-  sleep(2);
+  Stay(2);
   return 0;
 }
 
@@ -203,7 +207,7 @@ int LeaveProcess() {
   if (fork() == 0) {
     for (int number = 1; number < 32; ++number) signal(number, SIG_IGN);
     // Keeps the pipes open.
-    sleep(kStaySeconds);
+    Stay(kStaySeconds);
   }
   _exit(0);
 }

@@ -58,6 +58,7 @@ void ReportThose(const char* name, const std::array<const char*, N>& paths,
 }
 
 void TryWriting() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   const char* home = getenv("HOME");
   TryCreate("write-workspace", "/workspace");
   TryCreate("write-tmp", "/tmp");
@@ -103,9 +104,10 @@ void InspectDevices(const std::string& directory,
                     std::vector<std::string>& found) {
   DIR* open_directory = opendir(directory.c_str());
   if (open_directory == nullptr) return;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   while (const dirent* entry = readdir(open_directory)) {
     const std::string name = entry->d_name;
-    const std::string path = directory + "/" + name;
+    const std::string path = Below(directory, name);
     struct stat info = {};
     if (name == "." || name == ".." || lstat(path.c_str(), &info) != 0) {
       continue;

@@ -159,16 +159,16 @@ void InspectDescriptors(const char* name, const std::string& who) {
   // An empty list would look as if all was well.
   if (fds.empty()) found.emplace_back("can't be listed");
   for (const std::string& fd : fds) {
+    const std::string path = Below(directory, fd);
     char link[256];
-    const ssize_t size =
-        readlink((directory + "/" + fd).c_str(), link, sizeof(link));
+    const ssize_t size = readlink(path.c_str(), link, sizeof(link));
     if (size <= 0) continue;  // the descriptor that listed them
     const std::string target(link, static_cast<size_t>(size));
-    if (target == listing || IsHarmless(target) ||
-        IsOfOwnProc(directory + "/" + fd, target)) {
+    if (target == listing || IsHarmless(target) || IsOfOwnProc(path, target)) {
       continue;
     }
-    found.push_back(fd + " " + target);
+    found.push_back(fd);
+    found.back().append(" ").append(target);
   }
   ReportNames(name, found);
 }

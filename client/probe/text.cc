@@ -24,12 +24,17 @@ std::vector<std::string> Entries(const std::string& path) {
   std::vector<std::string> names;
   DIR* directory = opendir(path.c_str());
   if (directory == nullptr) return names;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   while (const dirent* entry = readdir(directory)) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
   }
   closedir(directory);
   return names;
+}
+
+std::string Below(const std::string& directory, const std::string& name) {
+  return directory + "/" + name;
 }
 
 std::vector<std::string> Split(const std::string& text, char separator) {

@@ -13,6 +13,9 @@ std::string ReadAll(const std::string& path);
 // The names in a directory, without "." and "..".
 std::vector<std::string> Entries(const std::string& path);
 
+// The path of what has this name in a directory.
+std::string Below(const std::string& directory, const std::string& name);
+
 std::vector<std::string> Split(const std::string& text, char separator);
 inline std::vector<std::string> Lines(const std::string& text) {
   return Split(text, '\n');

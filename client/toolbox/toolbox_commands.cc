@@ -63,8 +63,9 @@ ToolAnswer SnapshotAnswer(const v1::ExecSnapshot& snapshot,
       snapshot.gap().stdout_bytes() + snapshot.gap().stderr_bytes();
   if (lost > 0) {
     // What is left of a character whose beginning was lost.
-    while (!output.empty() && (output[0] & '\xc0') == '\x80')
+    while (!output.empty() && (output[0] & '\xc0') == '\x80') {
       output.erase(0, 1);
+    }
     text.AddNote(absl::StrCat(lost, " bytes before this were no longer kept"));
   }
   text.Add("", output);

@@ -196,6 +196,7 @@ std::vector<Library> AllOf(const std::vector<Pin>& pins) {
         library.extras.end());
   }
   std::vector<Library> libraries;
+  libraries.reserve(all.size());
   for (auto& [name, library] : all) libraries.push_back(std::move(library));
   return libraries;
 }

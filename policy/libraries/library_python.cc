@@ -60,7 +60,7 @@ struct VersionForm {
 
 // Why `text`, in lower case, isn't a version; empty when it is one.
 std::string WrongVersion(absl::string_view text, VersionForm form) {
-  const std::string wrong =
+  std::string wrong =
       absl::StrCat("has \"", text, "\" for a version; write one as in \"1.2\"");
   TextCursor cursor(text);
   cursor.Consume("v");
@@ -84,8 +84,9 @@ std::string WrongVersion(absl::string_view text, VersionForm form) {
   if (!ConsumePart(cursor, {"post", "rev", "r"})) ConsumeImplicitPost(cursor);
   ConsumePart(cursor, {"dev"});
   if (cursor.Consume("+")) {
-    if (!form.local)
+    if (!form.local) {
       return "has a local version (\"+\"), which only == and != take";
+    }
     if (!ConsumeLocal(cursor)) return wrong;
   }
   return cursor.empty() ? "" : wrong;

@@ -77,8 +77,9 @@ std::optional<LibraryRecipe> ReadLibraryRecipe(JsonObject& root,
   recipe.run_env = object->StringMap("run_env", none);
   recipe.compile_env = object->StringMap("compile_env", none);
   recipe.fresh = object->Bool("fresh", false);
-  if (object->Has("registry"))
+  if (object->Has("registry")) {
     recipe.registry = ReadPlaces(*object, "registry");
+  }
   if (object->Has("hosts")) recipe.hosts = ReadPlaces(*object, "hosts");
   return recipe;
 }

@@ -153,8 +153,9 @@ std::string CleanInstallerLine(std::string_view line) {
     }
     const char c = text[i] == '\t' ? ' ' : text[i];
     // Of a character in UTF-8 its first byte stands for all.
-    if (c != '\r' && !IsUtf8Continuation(c))
+    if (c != '\r' && !IsUtf8Continuation(c)) {
       clean += c >= ' ' && c <= '~' ? c : '?';
+    }
     ++i;
   }
   // Before cutting: half of a password must not be shown either.

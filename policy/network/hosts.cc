@@ -253,8 +253,9 @@ absl::StatusOr<RequestedHost> ParseRequestedHost(std::string_view text,
     return RequestedHost(*address);
   }
   if (text.find(':') != std::string_view::npos) {
-    if (brackets)
+    if (brackets) {
       return RefuseHost(text, "has brackets; write it without them");
+    }
     if (syntax == HostSyntax::kAuthority) {
       return RefuseHost(
           text,

@@ -60,6 +60,7 @@ absl::Status CheckInstruction(const BpfProgram& program, size_t at) {
     case BPF_MISC | BPF_TXA:
     case BPF_RET | BPF_K:
     case BPF_RET | BPF_A:
+    // Both names stand for 0. NOLINTNEXTLINE(misc-redundant-expression)
     case BPF_ALU | BPF_ADD | BPF_K:
     case BPF_ALU | BPF_ADD | BPF_X:
     case BPF_ALU | BPF_SUB | BPF_K:
@@ -140,7 +141,7 @@ absl::Status CheckProgram(const BpfProgram& program) {
                      " instructions; it takes 1 to ", BPF_MAXINSNS));
   }
   for (size_t at = 0; at < program.size(); ++at) {
-    const absl::Status checked = CheckInstruction(program, at);
+    absl::Status checked = CheckInstruction(program, at);
     if (!checked.ok()) return checked;
   }
   if (BPF_CLASS(program.back().code) != BPF_RET) {

@@ -219,7 +219,7 @@ class Loader {
     rule.reason = RequireText(object, "reason");
     if (object.Has("when")) {
       for (JsonObject& test : object.Objects("when")) {
-        rule.tests.push_back(ReadTest(std::move(test)));
+        rule.tests.push_back(ReadTest(test));
       }
       if (rule.tests.empty()) {
         object.AddError("when", "is empty; leave it out for \"always\"");

@@ -88,8 +88,9 @@ class Grepper : public TreeVisitor {
           return;
         }
         ++matches_;
-        for (internal::GrepLine& earlier : past_)
+        for (internal::GrepLine& earlier : past_) {
           ReportLine(std::move(earlier));
+        }
         past_.clear();
         behind_ = after_;
         ReportLine(Line(path, number, piece, begin, length));

@@ -86,8 +86,9 @@ bool ExpandBraces(absl::string_view pattern, size_t max,
 FileResult PathPattern::Parse(absl::string_view base, absl::string_view pattern,
                               bool hidden, PathPattern& parsed) {
   constexpr FileResult kInvalidPattern = {FileCode::kInvalidPattern, 0};
-  if (pattern.empty() || pattern.size() > kMaxPatternBytes)
+  if (pattern.empty() || pattern.size() > kMaxPatternBytes) {
     return kInvalidPattern;
+  }
   parsed.hidden_ = hidden;
   parsed.by_name_ = !absl::StrContains(pattern, '/');
   parsed.base_.clear();

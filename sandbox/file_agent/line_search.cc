@@ -147,8 +147,9 @@ absl::string_view CutLine(absl::string_view line, size_t begin, size_t length,
   size_t end = start + max;
   while (start < end && policy::IsUtf8Continuation(line[start])) ++start;
   while (end > start && end < line.size() &&
-         policy::IsUtf8Continuation(line[end]))
+         policy::IsUtf8Continuation(line[end])) {
     --end;
+  }
   return line.substr(start, end - start);
 }
 

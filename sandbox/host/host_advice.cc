@@ -169,7 +169,9 @@ Surroundings ReadSurroundings() {
   around.chroot = IsInChroot();
   around.container = ::access("/run/.containerenv", F_OK) == 0 ||
                      ::access("/.dockerenv", F_OK) == 0 ||
+                     // NOLINTNEXTLINE(concurrency-mt-unsafe)
                      std::getenv("KUBERNETES_SERVICE_HOST") != nullptr ||
+                     // NOLINTNEXTLINE(concurrency-mt-unsafe)
                      std::getenv("container") != nullptr;
   const absl::StatusOr<std::string> status =
       os::ReadSmallFile(AT_FDCWD, "/proc/self/status");

@@ -184,9 +184,9 @@ bool UseTitle(const char* title, size_t size) {
 
 void OwnPages(void* from, void* to) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const uintptr_t first = reinterpret_cast<uintptr_t>(from) & ~(page - 1);
-  const uintptr_t size = reinterpret_cast<uintptr_t>(to) - first;
-  (void)::madvise(reinterpret_cast<void*>(first), size, MADV_POPULATE_WRITE);
+  const uintptr_t into_page = reinterpret_cast<uintptr_t>(from) & (page - 1);
+  char* const first = static_cast<char*>(from) - into_page;
+  (void)::madvise(first, static_cast<char*>(to) - first, MADV_POPULATE_WRITE);
 }
 
 bool GetProcessName(char (&name)[16]) {

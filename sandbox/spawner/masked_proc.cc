@@ -45,6 +45,7 @@ bool FindMaskedProc(std::vector<std::string>& files,
                                                  ::closedir);
   if (proc == nullptr) return false;
   errno = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = ::readdir(proc.get())) {
     const absl::string_view name = entry->d_name;
     if (name.front() == '.' || absl::ascii_isdigit(name.front()) ||

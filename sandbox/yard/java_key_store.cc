@@ -69,8 +69,9 @@ std::string MakeJavaKeyStore(std::string_view pem) {
   }
   // The digest is of the password in UTF-16, this salt and everything before.
   std::string digested;
-  for (const char c : kPassword)
+  for (const char c : kPassword) {
     AddNumber(static_cast<uint8_t>(c), 2, digested);
+  }
   digested.append(kSalt).append(store);
   std::array<unsigned char, EVP_MAX_MD_SIZE> sum = {};
   unsigned int size = 0;

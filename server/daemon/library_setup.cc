@@ -177,8 +177,9 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
   absl::StatusOr<std::string> certificates =
       ReadCertificates("libraries.ca_file", config.ca_file);
   if (!certificates.ok()) return certificates.status();
-  if (!certificates->empty())
+  if (!certificates->empty()) {
     *certificates = absl::StrCat(hosts, "\n", *certificates);
+  }
   LibrariesParts parts;
   parts.store = *std::move(store);
   parts.max_bytes = config.max_bytes;

@@ -71,6 +71,7 @@ class Walk {
     // Nobody sees more of it than its stamp.
     if (directory == nullptr) return true;
     std::vector<std::string> names;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     while (const dirent* entry = ::readdir(directory.get())) {
       const std::string name = entry->d_name;
       if (name != "." && name != "..") names.push_back(name);
@@ -100,7 +101,7 @@ std::optional<std::string> StateOf(const std::vector<std::string>& paths,
   return walk.Hex();
 }
 
-Toolchain::Toolchain(std::string image, PackageDatabase packages,
+Toolchain::Toolchain(std::string image, const PackageDatabase& packages,
                      std::string root)
     : image_(std::move(image)),
       root_(std::move(root)),
@@ -141,6 +142,7 @@ std::optional<std::string> Toolchain::Identity(
     digest.Add(StampOf(root_ + *real));
   }
   std::vector<std::string> below;
+  below.reserve(reads.size());
   for (const std::string& path : reads) below.push_back(root_ + path);
   const std::optional<std::string> state = StateOf(below, kMaxFiles);
   if (!state) return std::nullopt;

@@ -30,7 +30,7 @@ class Toolchain {
   // `image` is the state that the parts of the image besides its /usr had when
   // the image was made; `root` is the directory where the host has the image,
   // "" for the host's own files.
-  explicit Toolchain(std::string image, PackageDatabase packages = {},
+  explicit Toolchain(std::string image, const PackageDatabase& packages = {},
                      std::string root = "");
 
   // Returns a text that changes with every change of an installed package, of

@@ -188,8 +188,8 @@ policy::StringPairs SessionEnvironment(const SessionSpec& spec) {
   Overlay(NetworkEnvironment(*spec.profile), env);
   if (spec.language != nullptr) {
     Overlay(Expanded(spec.language->env, SessionValues(spec)), env);
+    if (spec.libraries) Overlay(spec.language->libraries->run_env, env);
   }
-  if (spec.libraries) Overlay(spec.language->libraries->run_env, env);
   Overlay(spec.profile->env, env);
   Overlay(spec.env, env);
   return env;

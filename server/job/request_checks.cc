@@ -77,15 +77,17 @@ std::string TooMany(size_t count, size_t limit) {
 
 bool RefuseLarge(absl::string_view field, size_t size, size_t limit,
                  Violations& violations) {
-  if (size > limit)
+  if (size > limit) {
     violations.push_back({std::string(field), TooLarge(size, limit)});
+  }
   return size > limit;
 }
 
 bool RefuseMany(absl::string_view field, size_t count, size_t limit,
                 Violations& violations) {
-  if (count > limit)
+  if (count > limit) {
     violations.push_back({std::string(field), TooMany(count, limit)});
+  }
   return count > limit;
 }
 

@@ -179,8 +179,9 @@ std::string PreparedName(const policy::Language& language) {
     digest.AddAll(command);
     digest.Add(Identity(root, command.front()));
   }
-  for (const std::string& path : language.needs)
+  for (const std::string& path : language.needs) {
     digest.Add(Identity(root, path));
+  }
   digest.Add(
       PackageList(os::ReadWholeFile(root + kInstalledPackages).value_or("")));
   return absl::StrCat(language.id, "-", digest.Hex().substr(0, kDigestDigits));

@@ -127,7 +127,7 @@ void ReadLibrariesConfig(JsonObject& root, LibrariesConfig& libraries) {
     std::optional<JsonObject> registry =
         registries->OptionalObject(policy::EcosystemName(ecosystem));
     if (!registry.has_value()) continue;
-    libraries.registries[ecosystem] = ReadRegistry(*std::move(registry));
+    libraries.registries[ecosystem] = ReadRegistry(*registry);
   }
 }
 

@@ -26,6 +26,7 @@ struct Found {
 // home is root's.
 std::string HomePath(const std::string& file) {
   if (file.rfind("~/", 0) != 0) return file;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* home = std::getenv("HOME");
   return absl::StrCat(home == nullptr ? "/root" : home, file.substr(1));
 }
@@ -61,11 +62,11 @@ std::optional<Found> FindInRegistry(const policy::RegistryPlace& place) {
                                            ? os::ReadWholeFile(path)
                                            : ReadZipEntry(path, place.entry);
     if (!text.ok()) return std::nullopt;
-    if (!place.element.empty()) {
-      *text = LinesOfElements(*std::move(text), place.element);
-    }
-    return FirstMatch(*text, place, path);
+    return FirstMatch(
+        place.element.empty() ? *text : LinesOfElements(*text, place.element),
+        place, path);
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* value = std::getenv(place.variable.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
   const std::string where = place.variable + " in the environment";

@@ -32,7 +32,8 @@ std::pair<std::string_view, std::string_view> Split(std::string_view text) {
 
 absl::StatusOr<std::string> MetricsAddress(const std::string& text) {
   if (text.empty()) return text;
-  const bool port_only = text.find_first_not_of("0123456789") == text.npos;
+  const bool port_only =
+      text.find_first_not_of("0123456789") == std::string::npos;
   std::string address = port_only ? absl::StrCat("127.0.0.1:", text) : text;
   const auto [host, port] = Split(address);
   uint32_t number = 0;

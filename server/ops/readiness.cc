@@ -144,8 +144,9 @@ void Readiness::NotifyListener(Whom whom) {
                           const bool now = Serves(service);
                           const bool before = serving_.count(service) > 0;
                           if (now) serving.insert(service);
-                          if (whom == Whom::kAll || now != before)
+                          if (whom == Whom::kAll || now != before) {
                             tell_(service, now);
+                          }
                         };
   for (const char* service : kServices) tell(service);
   // The whole is told last, so that clients that wait for it find the services

@@ -21,19 +21,18 @@ std::string Short(const std::string& key) { return key.substr(0, 12); }
 
 }  // namespace
 
-CompileCache::CompileCache(CompileStore store, std::string image_state,
+CompileCache::CompileCache(CompileStore store, const std::string& image_state,
                            CompileCacheOptions options,
-                           PackageDatabase packages)
+                           const PackageDatabase& packages)
     : store_(std::move(store)),
       options_(options),
       max_entry_bytes_(std::min(kMaxEntryBytes, options.max_bytes)) {
-  toolchains_.try_emplace("", std::move(image_state), std::move(packages));
+  toolchains_.try_emplace("", image_state, packages);
 }
 
-void CompileCache::AddImage(const std::string& name, std::string state,
-                            std::string root) {
-  toolchains_.try_emplace(name, std::move(state), PackageDatabase(),
-                          std::move(root));
+void CompileCache::AddImage(const std::string& name, const std::string& state,
+                            const std::string& root) {
+  toolchains_.try_emplace(name, state, PackageDatabase(), root);
 }
 
 CompileCache::~CompileCache() {

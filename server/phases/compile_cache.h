@@ -57,8 +57,9 @@ class CompileCache {
   static constexpr uint64_t kMaxEntryBytes = uint64_t{32} << 20;
 
   // `image_state` is as in Toolchain.
-  CompileCache(CompileStore store, std::string image_state,
-               CompileCacheOptions options, PackageDatabase packages = {});
+  CompileCache(CompileStore store, const std::string& image_state,
+               CompileCacheOptions options,
+               const PackageDatabase& packages = {});
   // First writes what still waits to be written.
   ~CompileCache();
   CompileCache(const CompileCache&) = delete;
@@ -66,7 +67,8 @@ class CompileCache {
 
   // Adds an image besides the host's: its name, its state and where the host
   // has it. Call it before Start.
-  void AddImage(const std::string& name, std::string state, std::string root);
+  void AddImage(const std::string& name, const std::string& state,
+                const std::string& root);
 
   // Counts what is there and evicts what exceeds the bound. Call once.
   void Start();

@@ -72,8 +72,9 @@ class FileCall : public Reactor {
   absl::Status OpenSession() {
     absl::StatusOr<std::unique_ptr<FileSession>> files =
         FileSession::Open(parts_.sessions, caller_, session_id_, stop_);
-    if (files.ok()) files_ = *std::move(files);
-    return files.status();
+    if (!files.ok()) return files.status();
+    files_ = *std::move(files);
+    return absl::OkStatus();
   }
   // Checks the path first, and sets path_.
   absl::Status OpenAt(const std::string& path, EmptyPath empty) {
@@ -167,8 +168,9 @@ class FileRequestsCall : public FileCall<ReadReactor> {
   virtual absl::Status HandleEnd() = 0;
   absl::Status Answer(const google::protobuf::Message& response) {
     absl::StatusOr<Bytes> bytes = SerializeMessage(response);
-    if (bytes.ok()) *response_ = *std::move(bytes);
-    return bytes.status();
+    if (!bytes.ok()) return bytes.status();
+    *response_ = *std::move(bytes);
+    return absl::OkStatus();
   }
 
  private:

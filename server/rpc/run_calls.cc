@@ -244,8 +244,8 @@ bool StreamRunCall::TakeNext(Bytes& answer) {
   current_charged_ = next.charged;
   queue_.pop_front();
   broken_ = !bytes.ok();
-  if (bytes.ok()) answer = *std::move(bytes);
-  return bytes.ok();
+  if (!broken_) answer = *std::move(bytes);
+  return !broken_;
 }
 
 void StreamRunCall::HandleWritten() {

@@ -23,7 +23,7 @@ int64_t Ms(absl::Duration duration) {
 }  // namespace
 
 RunDispatcher::RunDispatcher(DispatcherOptions options)
-    : options_(options),
+    : options_(std::move(options)),
       admission_(options_.admission),
       lines_(options_.admission.max_queued_bytes),
       registry_(options_.retention) {}
@@ -151,7 +151,8 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
   { const Admission::Reservation released = std::move(reservation); }
   std::shared_ptr<sandbox::Jail> spent;
   std::shared_ptr<v1::RunCodeResponse> response;
-  if (result.ok()) {
+  const absl::Status ran = result.status();
+  if (ran.ok()) {
     RecordRefusedCalls(run, *result);
     spent = std::move(result->jail);
     response = std::make_shared<v1::RunCodeResponse>(MakeResponse(
@@ -170,10 +171,10 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     Finish(run, {absl::OkStatus(), std::move(response)}, queued);
   } else if (const auto reason = run.cancel().reason();
              reason == policy::KillReason::kSessionDied ||
-             (reason.has_value() && absl::IsCancelled(result.status()))) {
+             (reason.has_value() && absl::IsCancelled(ran))) {
     EndCancelled(run);
   } else {
-    Finish(run, {.status = RunFailed(result.status())}, queued);
+    Finish(run, {.status = RunFailed(ran)}, queued);
   }
 }
 

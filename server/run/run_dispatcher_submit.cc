@@ -100,7 +100,7 @@ void RunDispatcher::Refuse(const Submission& submission,
 absl::Status RunDispatcher::Accept(Submission& submission) {
   if (!accepting_) return ShuttingDown();
   if (options_.audit != nullptr) {
-    const absl::Status ready = options_.audit->trail().Ready(kLookedAtFor);
+    absl::Status ready = options_.audit->trail().Ready(kLookedAtFor);
     if (!ready.ok()) return ready;
   }
   const v1::RunCodeRequest& request = submission.request;

@@ -8,7 +8,7 @@ std::shared_ptr<DiskBudget> DiskBudget::ShareOf(const std::string& caller) {
   absl::MutexLock lock(&mutex_);
   if (auto known = shares_[caller].lock()) return known;
   std::erase_if(shares_, [](const auto& of) { return of.second.expired(); });
-  const std::shared_ptr<DiskBudget> share(new DiskBudget(shared_from_this()));
+  std::shared_ptr<DiskBudget> share(new DiskBudget(shared_from_this()));
   shares_[caller] = share;
   return share;
 }

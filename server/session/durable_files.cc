@@ -295,7 +295,7 @@ absl::Status DurableFiles::Save(const std::shared_ptr<FileAgent>& agent,
         if (failure.ok()) failure = Handle(std::move(told), change);
       });
   if (failure.ok() && !looked.ok()) failure = Failed(looked.result);
-  const absl::Status incomplete =
+  absl::Status incomplete =
       looked.value ? absl::FailedPreconditionError(
                          "some of its files can't be read or have too long a "
                          "path, or there are too many")

@@ -100,7 +100,7 @@ absl::Status FileStatus(sandbox::FileResult result, absl::string_view path) {
   return FileFailed(result.code == FileCode::kIncomplete
                         ? absl::StatusCode::kInvalidArgument
                         : status.code(),
-                    FileReason(result.code), std::move(text));
+                    FileReason(result.code), text);
 }
 
 v1::FileInfo ToProto(const sandbox::FileFacts& facts) {

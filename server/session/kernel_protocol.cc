@@ -288,8 +288,9 @@ std::string RunCommand(policy::KernelRecipe::Commands how, uint64_t cell,
                        std::string_view code, std::string_view stdin_data,
                        CellMode mode, const std::vector<std::string>& args) {
   // Of a file that an editor wrote. No interpreter takes it within a cell.
-  if (code.starts_with(kByteOrderMark))
+  if (code.starts_with(kByteOrderMark)) {
     code.remove_prefix(kByteOrderMark.size());
+  }
   if (how == policy::KernelRecipe::Commands::kBytes) {
     const std::string input = absl::Base64Escape(AbslView(stdin_data));
     std::string words;

@@ -33,13 +33,14 @@ std::vector<SharedSession> SessionTable::IdleEvictable(
   std::ranges::stable_sort(idle, std::greater<>(),
                            [](const auto& of) { return of.first; });
   std::vector<SharedSession> sessions;
+  sessions.reserve(idle.size());
   for (auto& [time, session] : idle) sessions.push_back(std::move(session));
   return sessions;
 }
 
 absl::Status SessionTable::RoomAtBest(const Caller& caller,
                                       size_t count) const {
-  const absl::Status room = Room(caller, count, shares_);
+  absl::Status room = Room(caller, count, shares_);
   if (!absl::IsResourceExhausted(room)) return room;
   Shares without = shares_;
   without.Release(caller.name, IdleEvictable(caller).size());

@@ -42,6 +42,7 @@ void Let(absl::Duration pass) {
 }
 
 int MixSeconds() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* text = std::getenv("SANDGLASS_CHAOS_SECONDS");
   int seconds = 0;
   return text != nullptr && absl::SimpleAtoi(text, &seconds) && seconds > 0

@@ -30,6 +30,7 @@ constexpr int kAtOnce = 8;
 constexpr int kInABatch = 250;
 
 int Runs() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* text = std::getenv("SANDGLASS_SOAK_RUNS");
   int runs = 0;
   return text != nullptr && absl::SimpleAtoi(text, &runs) && runs > kInABatch

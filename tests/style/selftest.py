@@ -239,14 +239,20 @@ class Compiled(StyleCheckTest):
                 "  return static_cast<int>(text.size() + taken.size());\n"
                 "}\n")
 
+    def plant(self, name, text):
+        """Writes a source and returns its path."""
+        self.write("tree/policy/" + name, text)
+        return os.path.join(self.top, "tree/policy", name)
+
     def findings(self, check, text):
         """Runs the check over one file with a compile database of its own."""
+        return self.findings_of(check, self.plant("a.cc", text))
+
+    def findings_of(self, check, source):
         tree = os.path.join(self.top, "tree")
         shutil.copytree(HERE, os.path.join(tree, "tests/style"),
                         dirs_exist_ok=True)
         shutil.copy(os.path.join(HERE, "../../.clang-tidy"), tree)
-        self.write("tree/policy/a.cc", text)
-        source = os.path.join(tree, "policy/a.cc")
         self.write("tree/build/compile_commands.json", f"""[{{
             "directory": "{tree}/build", "file": "{source}",
             "output": "a.o",
@@ -256,7 +262,9 @@ class Compiled(StyleCheckTest):
             [sys.executable, os.path.join(tree, "tests/style", check),
              os.path.join(tree, "build")],
             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            check=False, env={**os.environ, "SANDGLASS_CACHE": self.top})
+            check=False, env={
+                **os.environ, "SANDGLASS_CACHE": self.top,
+                "PATH": f"{self.top}/bin:{os.environ['PATH']}"})
 
     def test_use_after_move_is_found(self):
         good = self.findings("tidy.py", self.GOOD)
@@ -264,6 +272,23 @@ class Compiled(StyleCheckTest):
         bad = self.findings("tidy.py", self.DANGLING)
         self.assertEqual(bad.returncode, 1, bad.stdout)
         self.assertIn("bugprone-use-after-move", bad.stdout)
+
+    def test_each_source_of_an_object_is_checked(self):
+        first = self.plant("first.cc", self.GOOD)
+        second = self.plant("second.cc", self.DANGLING)
+        both = os.path.join(self.top, "tree/build/Unity/both.cc")
+        self.write("tree/build/Unity/both.cc",
+                   f'#include "{first}"\n#include "{second}"\n')
+        # Only what was built is remembered. The fake of ninja knows one object
+        # that was made of both.
+        self.write("bin/ninja", "#!/bin/sh\nprintf '%s\\n' "
+                   "'a.o: #deps 2, deps mtime 1 (VALID)' "
+                   f"'    {first}' '    {second}'\n")
+        os.chmod(os.path.join(self.top, "bin/ninja"), 0o755)
+        for _ in range(2):
+            done = self.findings_of("tidy.py", both)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("policy/second.cc:", done.stdout)
 
 
 if __name__ == "__main__":

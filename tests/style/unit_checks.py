@@ -90,7 +90,9 @@ def run(name, top, build_dir, units, command_for, salt):
         if depends_on is None:
             return None
         digest = hashlib.sha256()
-        digest.update(f"{name}\n{salt}\n{unit.flags}\n".encode())
+        # Sources that are compiled together share the object and its entry.
+        digest.update(
+            f"{name}\n{salt}\n{unit.path}\n{unit.flags}\n".encode())
         for path in depends_on:
             full = os.path.normpath(os.path.join(unit.directory, path))
             try:

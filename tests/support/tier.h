@@ -13,6 +13,7 @@ namespace sandglass::testing {
 // tests/run.sh sets), so that those with many cases try a part of them only;
 // each night, and without the variable, they try all.
 inline bool OnlyAPart() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* tier = std::getenv("SANDGLASS_TIER");
   return tier != nullptr && std::string_view(tier) == "change";
 }

@@ -17,10 +17,8 @@ namespace sandglass::client {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class CliCopyTest : public ::testing::Test {
  protected:

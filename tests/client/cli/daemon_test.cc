@@ -212,12 +212,15 @@ TEST(CliNoDaemonTest, WhereAUnitIsInstalledItIsToBeStarted) {
 TEST(CliNoDaemonTest, WhatSudoDropsIsSaid) {
   const Address usual = *ParseAddress(kDefaultAddress);
   const char* words = "sudo drops it";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   unsetenv("SUDO_UID");
   EXPECT_THAT(HowToStart(usual), Not(HasSubstr(words)));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   setenv("SUDO_UID", "1000", 1);
   EXPECT_THAT(HowToStart(usual), HasSubstr(words));
   EXPECT_THAT(HowToStart(*ParseAddress("unix:/tmp/other.sock")),
               Not(HasSubstr(words)));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   unsetenv("SUDO_UID");
 }
 

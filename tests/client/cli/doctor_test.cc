@@ -66,7 +66,7 @@ v1::RunCodeResponse GoodAnswer(const v1::RunCodeRequest& request) {
   response.mutable_limits()->set_memory_bytes(64 << 20);
   response.mutable_limits()->set_max_processes(16);
   response.mutable_limits()->set_tmp_bytes(1 << 20);
-  const std::string what = request.args(0);
+  const std::string& what = request.args(0);
   std::string text;
   if (what == "inside") {
     for (const auto part : {SelfAttempts(), FileAttempts(), SocketAttempts(),

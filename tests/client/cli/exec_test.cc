@@ -16,7 +16,6 @@
 namespace sandglass::client {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 template <typename Condition>
@@ -179,7 +178,7 @@ TEST_F(CliExecTest, AProgramThatCantBeRunHasTheExitCodeOfShells) {
                                                 {"DIRECTORY_NOT_FOUND", 125}}) {
     google::rpc::ErrorInfo info;
     info.set_reason(reason);
-    const grpc::Status status =
+    grpc::Status status =
         RichStatus(grpc::StatusCode::NOT_FOUND, "no", {&info});
     daemon_.execs.on_execute = [=](auto&, const auto&, auto&) {
       return status;

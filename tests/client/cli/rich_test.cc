@@ -15,7 +15,6 @@ namespace sandglass::client {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::ReadFile;
 using testing::WriteFile;
 

@@ -271,7 +271,7 @@ TEST(CliRunTest, PrintsRichErrorsAndExitsWith125) {
 TEST(CliRunTest, WaitsForALanguageThatIsBeingPrepared) {
   google::rpc::ErrorInfo why;
   why.set_reason("LANGUAGE_PREPARING");
-  const grpc::Status preparing =
+  grpc::Status preparing =
       RichStatus(grpc::StatusCode::UNAVAILABLE,
                  "Java is being prepared for its first use; try again in a few "
                  "seconds",

@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string& kId = *new std::string("ses-1111111111111111");
 
@@ -275,7 +274,7 @@ TEST(CliSessionErrorTest, SaysWhatToDoWithoutTheSession) {
       {"SESSION_DIED", "its files and state are lost"}};
   for (const auto& [reason, advice] : cases) {
     FakeDaemon daemon;
-    const grpc::Status status = NotFound(reason);
+    grpc::Status status = NotFound(reason);
     daemon.FailRuns(status);
     daemon.sessions.on_get_session = [&](const auto&, auto&) { return status; };
     for (const std::vector<std::string>& arguments :

@@ -80,7 +80,7 @@ grpc::Status FakeFiles::ListDirectory(grpc::ServerContext*,
                      "FILE_NOT_DIRECTORY", request->path());
   }
   // One entry a page: clients have to ask for the next.
-  const std::string after = request->page_token();
+  const std::string& after = request->page_token();
   for (const auto& [path, file] : files_) {
     if (path.rfind(top + "/", 0) != 0) continue;
     const std::string name = path.substr(top.size() + 1);

@@ -28,7 +28,7 @@ std::vector<std::string> Read(std::string_view text, size_t chunk) {
 }
 
 std::vector<std::string> ReadInEverySize(std::string_view text) {
-  const std::vector<std::string> events = Read(text, text.size());
+  std::vector<std::string> events = Read(text, text.size());
   for (size_t chunk = 1; chunk < text.size(); ++chunk) {
     EXPECT_EQ(Read(text, chunk), events) << "in chunks of " << chunk;
   }

@@ -378,9 +378,10 @@ TEST_F(McpHttpTest, AModernRequestsHeadersMustSayWhatItsBodyDoes) {
   const std::string name = "Mcp-Name: echo\r\n";
   for (const std::string& headers :
        {std::string(), method + name, version + name, version + method,
-        version + "Mcp-Method: tools/list\r\n" + name,
-        version + method + "Mcp-Name: fail\r\n", version + method + name + name,
-        "MCP-Protocol-Version: 2025-11-25\r\n" + method + name}) {
+        absl::StrCat(version, "Mcp-Method: tools/list\r\n", name),
+        absl::StrCat(version, method, "Mcp-Name: fail\r\n"),
+        absl::StrCat(version, method, name, name),
+        absl::StrCat("MCP-Protocol-Version: 2025-11-25\r\n", method, name)}) {
     EXPECT_THAT(with(headers),
                 AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("-32020")))
         << headers;

@@ -65,7 +65,7 @@ class McpStdioTest : public ::testing::Test {
       if (got <= 0) return nullptr;
       received_.append(chunk, static_cast<size_t>(got));
     }
-    const Json message = Json::parse(received_.substr(0, end), nullptr, false);
+    Json message = Json::parse(received_.substr(0, end), nullptr, false);
     received_.erase(0, end + 1);
     EXPECT_FALSE(message.is_discarded());
     return message;

@@ -74,7 +74,7 @@ TEST_P(EachProvider, ComesToTheAnswersOfTheFoundingConversations) {
     }
     const size_t at = result.err.find("\n3.");
     ASSERT_NE(at, std::string::npos) << result.err;
-    EXPECT_NEAR(std::atof(result.err.c_str() + at), M_PI, 0.02);
+    EXPECT_NEAR(std::strtod(result.err.c_str() + at, nullptr), M_PI, 0.02);
   }
 }
 

@@ -6,20 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "tests/e2e/exec/exec_fixture.h"
 #include "tests/support/text.h"
 
 namespace sandglass::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using SessionStub = v1::SessionService::Stub;
 
 pid_t ParentOf(pid_t pid) {
   std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
   for (std::string line; std::getline(status, line);) {
-    if (line.rfind("PPid:", 0) == 0) return std::atoi(line.c_str() + 5);
+    pid_t parent = 0;
+    if (line.rfind("PPid:", 0) == 0 &&
+        absl::SimpleAtoi(line.substr(5), &parent)) {
+      return parent;
+    }
   }
   return 0;
 }
@@ -179,6 +183,7 @@ TEST_F(ExecFaults, CommandsBeyondTheLimitAreRefused) {
   int begun = 0;
   while (begun < 200) {
     std::vector<std::string> ids;
+    ids.reserve(32);
     for (int i = 0; i < 32; ++i) ids.push_back(Begin(Background("sleep 1000")));
     v1::StartExecResponse response;
     const grpc::Status over =

@@ -15,8 +15,6 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 class LibrariesBadInput : public LibrariesTest {
  protected:
@@ -68,8 +66,7 @@ TEST_F(LibrariesBadInput, NamesThatAreMoreThanNamesAreRefused) {
                              "sample\r",
                              "sample\t1",
                              "s\xc3\xa4mple",
-                             "\xd1\x95"
-                             "ample",
+                             "\xd1\x95\x61mple",
                              "sample==1.0; python_version<'3'",
                              "user/repo",
                              "github:user/repo",
@@ -103,6 +100,7 @@ TEST_F(LibrariesBadInput, TooManyAndTooLongOnesAreRefused) {
                                              std::string(1000, '0'))});
   }
   std::vector<std::string> many;
+  many.reserve(10'000);
   for (int i = 0; i < 10'000; ++i) many.push_back(absl::StrCat("p", i));
   ExpectRefused("python", many);
 }
@@ -122,7 +120,7 @@ class LibrariesHarm : public LibrariesTest {
  protected:
   std::string Fails(const std::string& library, grpc::StatusCode code,
                     const std::string& reason) {
-    const std::string message = RunError(Importing({library}), code, reason);
+    std::string message = RunError(Importing({library}), code, reason);
     // Whoever comes next has what was there before.
     RunOk(Importing({"part==1.0"}));
     return message;

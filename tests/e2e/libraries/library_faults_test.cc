@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr absl::Duration kSettle = absl::Seconds(20);
 

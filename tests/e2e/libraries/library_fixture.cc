@@ -136,7 +136,7 @@ void TestRegistry::Serve(int socket) {
 
 std::string TestRegistry::PathIn(const std::string& head) {
   const size_t begin = head.find(' ') + 1;
-  const std::string path = absl::StrReplaceAll(
+  std::string path = absl::StrReplaceAll(
       head.substr(begin, head.find_first_of(" ?", begin) - begin),
       {{"%2f", "/"}, {"%2F", "/"}});
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -23,11 +23,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 constexpr char kAnId[] = "[0-9a-f]+\n";
 

@@ -13,8 +13,6 @@
 namespace sandglass::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 struct Machine {
   const char* language;
   const char* library;

@@ -14,7 +14,6 @@ namespace sandglass::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -108,6 +107,7 @@ class EachManager : public NetworkTest,
         absl::StrCat("/usr/bin/python3 -I " SANDGLASS_SOURCE_DIR
                      "/tests/e2e/libraries/make_registry.py ",
                      files(), " 2>/dev/null");
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ASSERT_EQ(std::system(made.c_str()), 0) << made;
     NetworkTest::SetUp();
   }

@@ -23,6 +23,7 @@ struct Process {
   pid_t pid = 0;
   uint64_t start_ticks = 0;  // field 22 of /proc/<pid>/stat
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler makes of it
   friend auto operator<=>(const Process&, const Process&) = default;
 };
 
