@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "client/probe/report.h"
+#include "client/probe/text.h"
 
 namespace sandglass::probe {
 namespace {
