@@ -89,34 +89,97 @@ void JudgeRules(const Report& report, std::vector<BarLine>& lines) {
   }
 }
 
-void JudgeLoad(const Report& report, std::vector<BarLine>& lines) {
-  const Row* bare = FindRow(report, kTrivial, kBare, 2);
-  const Row* eight = FindRow(report, kTrivial, kSandglassWarm, 8);
-  const Row* max = FindRow(report, kTrivial, kSandglassWarm, 64);
-  const bool has_rate = HasFigures(eight) && eight->runs_per_second > 0;
-  if (bare != nullptr && eight != nullptr) {
-    BarLine& line = lines.emplace_back();
-    line.name = absl::StrCat(
-        kTrivial, ": runs/s, 8 in flight, by those of 2 bare workers");
-    line.kind = BarLine::Kind::kAtLeast;
-    line.limit = kRate;
-    if (has_rate && bare->runs_per_second > 0) {
-      line.value = *eight->runs_per_second / *bare->runs_per_second;
-      line.numbers = absl::StrFormat(
-          "%.0f against %.0f", *eight->runs_per_second, *bare->runs_per_second);
+// The row of this contender with the most runs a second; nullptr when there is
+// none with figures.
+const Row* FindFastest(const Report& report, const std::string& contender) {
+  const Row* fastest = nullptr;
+  for (const Row& row : report.rows) {
+    if (row.program != kTrivial || row.contender != contender ||
+        row.in_flight == 0 || !HasFigures(&row) || !row.runs_per_second) {
+      continue;
+    }
+    if (fastest == nullptr ||
+        *row.runs_per_second > *fastest->runs_per_second) {
+      fastest = &row;
     }
   }
-  if (eight == nullptr || max == nullptr) return;
+  return fastest;
+}
+
+bool HasLoop(const Report& report, const std::string& contender) {
+  return std::any_of(report.rows.begin(), report.rows.end(),
+                     [&](const Row& row) {
+                       return row.program == kTrivial &&
+                              row.contender == contender && row.in_flight > 0;
+                     });
+}
+
+void FillRate(const Row& ours, const Row& of, BarLine& line) {
+  line.value = *ours.runs_per_second / *of.runs_per_second;
+  line.numbers = absl::StrFormat("%.0f with %d in flight against %.0f with %d",
+                                 *ours.runs_per_second, ours.in_flight,
+                                 *of.runs_per_second, of.in_flight);
+}
+
+void JudgeOneCaller(const Report& report, std::vector<BarLine>& lines) {
+  const Row* bare = FindRow(report, kTrivial, kBare, 1);
+  const Row* ours = FindRow(report, kTrivial, kSandglassWarm, 1);
+  if (bare == nullptr || ours == nullptr) return;
   BarLine& line = lines.emplace_back();
-  line.name = absl::StrCat(
-      kTrivial, ": p99, 64 in flight, by 64 / (runs/s at 8 in flight)");
+  line.name =
+      absl::StrCat(kTrivial, ": p50 of one caller without rest by bare's");
+  line.limit = kWithoutRest;
+  if (HasFigures(bare) && HasFigures(ours)) {
+    FillRatio(ours->time.p50, bare->time.p50, absl::ZeroDuration(), line);
+  }
+}
+
+void JudgeRates(const Report& report, std::vector<BarLine>& lines) {
+  const Row* ours = FindFastest(report, kSandglassWarm);
+  if (HasLoop(report, kBare)) {
+    const Row* bare = FindFastest(report, kBare);
+    BarLine& line = lines.emplace_back();
+    line.name = absl::StrCat(kTrivial, ": the most runs/s by bare's");
+    line.kind = BarLine::Kind::kAtLeast;
+    line.limit = report.processors > kFewProcessors ? kRateOfMany : kRateOfFew;
+    if (ours != nullptr && bare != nullptr) FillRate(*ours, *bare, line);
+  }
+  const int many = kCrowded * report.processors;
+  const Row* crowded = FindRow(report, kTrivial, kSandglassWarm, many);
+  if (crowded == nullptr) return;
+  BarLine& line = lines.emplace_back();
+  line.name =
+      absl::StrCat(kTrivial, ": runs/s, ", many, " in flight, by the most");
+  line.kind = BarLine::Kind::kAtLeast;
+  line.limit = kCrowdedRate;
+  BarLine& cost = lines.emplace_back();
+  cost.name = absl::StrCat(kTrivial, ": processor time of a run, ", many,
+                           " in flight, ms");
+  cost.limit = Milliseconds(kRunCpu);
+  if (!HasFigures(crowded)) return;
+  if (crowded->runs_per_second) FillRate(*crowded, *ours, lines.end()[-2]);
+  if (crowded->cpu) {
+    cost.value = Milliseconds(*crowded->cpu);
+    cost.numbers = absl::StrCat(Ms(*crowded->cpu), " ms");
+  }
+}
+
+void JudgeQueue(const Report& report, std::vector<BarLine>& lines) {
+  constexpr int kQueued = 64;
+  const Row* max = FindRow(report, kTrivial, kSandglassWarm, kQueued);
+  if (max == nullptr) return;
+  const Row* fastest = FindFastest(report, kSandglassWarm);
+  BarLine& line = lines.emplace_back();
+  line.name = absl::StrCat(kTrivial, ": p99, ", kQueued, " in flight, by ",
+                           kQueued, " / (the most runs/s)");
   line.limit = kQueueTail;
-  if (has_rate && HasFigures(max) && HasTail(max->time)) {
-    FillRatio(max->time.p99, absl::Seconds(64 / *eight->runs_per_second),
+  if (fastest != nullptr && HasFigures(max) && HasTail(max->time)) {
+    FillRatio(max->time.p99, absl::Seconds(kQueued / *fastest->runs_per_second),
               absl::ZeroDuration(), line);
   }
   BarLine& refused = lines.emplace_back();
-  refused.name = absl::StrCat(kTrivial, ": failed runs, 64 in flight");
+  refused.name =
+      absl::StrCat(kTrivial, ": failed runs, ", kQueued, " in flight");
   if (HasFigures(max)) {
     refused.value = static_cast<double>(max->failed);
     refused.numbers =
@@ -299,7 +362,9 @@ std::vector<BarLine> Judge(const Report& report) {
   }
   JudgeCold(report, lines);
   JudgeRules(report, lines);
-  JudgeLoad(report, lines);
+  JudgeOneCaller(report, lines);
+  JudgeRates(report, lines);
+  JudgeQueue(report, lines);
   if (report.memory.has_value()) JudgeMemory(*report.memory, lines);
   if (report.wall.has_value()) JudgeWall(*report.wall, lines);
   if (report.layers.has_value()) JudgeLayers(*report.layers, lines);

@@ -10,9 +10,20 @@
 
 namespace sandglass::bench {
 
-// Runs a second at 8 in flight, by those of two workers of the bare command.
-inline constexpr double kRate = 1.5;
-// p99 at 64 in flight, by 64 / (runs a second at 8 in flight).
+// The best runs a second with any number in flight by the bare command's best,
+// on up to kFewProcessors and on more.
+inline constexpr double kRateOfFew = 3;
+inline constexpr double kRateOfMany = 2;
+inline constexpr int kFewProcessors = 4;
+// Runs a second with as many in flight as kCrowded processors would take one
+// each, by the best.
+inline constexpr double kCrowdedRate = 0.8;
+inline constexpr int kCrowded = 8;  // of each processor
+// Of one caller that doesn't rest, p50 by bare's.
+inline constexpr double kWithoutRest = 0.12;
+// Processor time of a run with many in flight.
+inline constexpr absl::Duration kRunCpu = absl::Microseconds(3500);
+// p99 at 64 in flight, by 64 / (the best runs a second).
 inline constexpr double kQueueTail = 3;
 inline constexpr double kIdleMiB = 3;
 inline constexpr size_t kIdleJails = 200;

@@ -105,20 +105,61 @@ TEST(BenchBars, ColdIsNoSlowerThanBubblewrap) {
   EXPECT_EQ(Only(report), Verdict(false));
 }
 
-TEST(BenchBars, RateIsThatOfTwoBareWorkers) {
+TEST(BenchBars, TheMostRunsASecondAreComparedWithBaresMost) {
   Report report;
-  report.rows = {MakeLoop(kBare, 2, 100, 1),
-                 MakeLoop(kSandglassWarm, 8, 150, 1)};
+  report.processors = 2;
+  report.rows = {MakeLoop(kBare, 2, 90, 1), MakeLoop(kBare, 8, 100, 1),
+                 MakeLoop(kSandglassWarm, 4, 300, 1),
+                 MakeLoop(kSandglassWarm, 8, 290, 1)};
   EXPECT_EQ(Only(report), Verdict(true));
-  report.rows[1].runs_per_second = 149;
+  EXPECT_THAT(Judge(report)[0].numbers,
+              HasSubstr("300 with 4 in flight against 100 with 8"));
+  report.rows[2].runs_per_second = 299;
   EXPECT_EQ(Only(report), Verdict(false));
+  report.processors = 16;
+  EXPECT_EQ(Only(report), Verdict(true));
+  report.rows[2].runs_per_second = report.rows[3].runs_per_second = 199;
+  EXPECT_EQ(Only(report), Verdict(false));
+  report.rows[0].time = report.rows[1].time = {};
+  EXPECT_EQ(Only(report), Verdict());
+}
+
+TEST(BenchBars, OneCallerWithoutRestHasABarOfItsOwn) {
+  Report report;
+  report.processors = 2;
+  report.rows = {MakeLoop(kBare, 1, 100, 10),
+                 MakeLoop(kSandglassWarm, 1, 300, 1.2)};
+  const std::vector<BarLine> lines = Judge(report);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(IsMet(lines[0]), Verdict(true));
+  report.rows[1].time = Summarise(Many(1.3));
+  EXPECT_EQ(IsMet(Judge(report)[0]), Verdict(false));
+}
+
+TEST(BenchBars, ACrowdOfRunsIsNearlyAsFastAndEachCostsLittle) {
+  Report report;
+  report.processors = 4;
+  report.rows = {MakeLoop(kSandglassWarm, 4, 100, 1),
+                 MakeLoop(kSandglassWarm, 32, 80, 1)};
+  EXPECT_EQ(AreMet(Judge(report)), Verdict());
+  report.rows[1].cpu = absl::Microseconds(3500);
+  ASSERT_EQ(Judge(report).size(), 2u);
+  EXPECT_EQ(AreMet(Judge(report)), Verdict(true));
+  report.rows[1].cpu = absl::Microseconds(3510);
+  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict(false));
+  report.rows[1].runs_per_second = 79;
+  EXPECT_EQ(IsMet(Judge(report)[0]), Verdict(false));
+  report.rows[1].time = {};
+  EXPECT_EQ(IsMet(Judge(report)[0]), Verdict());
+  EXPECT_EQ(IsMet(Judge(report)[1]), Verdict());
 }
 
 TEST(BenchBars, ManyInFlightWaitNoLongerThanTheRateSays) {
   Report report;
+  report.processors = 2;
   // 3 x 64 / 64 s
   report.rows = {MakeLoop(kSandglassWarm, 8, 64, 1),
-                 MakeLoop(kSandglassWarm, 64, 64, 3000)};
+                 MakeLoop(kSandglassWarm, 64, 60, 3000)};
   std::vector<BarLine> lines = Judge(report);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(AreMet(lines), Verdict(true));

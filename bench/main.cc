@@ -6,7 +6,9 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,9 +39,13 @@ namespace {
 constexpr int kMissed = 1;
 constexpr int kNothingMeasured = 2;
 constexpr absl::Duration kWallLimit = absl::Milliseconds(200);
-const std::vector<int>& AllInFlight() {
-  static const std::vector<int>& all = *new std::vector<int>{1, 2, 8, 64};
-  return all;
+
+// One caller, two, as many as processors and twice that, then so many that runs
+// wait for each other.
+std::vector<int> AllInFlight(int processors) {
+  const std::set<int> all = {
+      1, 2, 8, 64, processors, 2 * processors, kCrowded * processors};
+  return {all.begin(), all.end()};
 }
 
 // A daemon that the script started.
@@ -199,7 +205,7 @@ void MeasurePrograms(const Options& options, const DaemonClient& client,
   }
   if (!all && options.in_flight.empty()) return;
   const LoopRoundsOptions loops = {
-      .in_flight = all ? AllInFlight() : options.in_flight,
+      .in_flight = all ? AllInFlight(report.processors) : options.in_flight,
       .rounds = options.loop_rounds,
       .window = absl::Seconds(options.window_s)};
   for (const Program* program : programs) {
@@ -251,6 +257,8 @@ absl::StatusOr<Report> Measure(const Options& options) {
     }
   }
   report.machine = DescribeMachine();
+  report.processors =
+      static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const NamedFacts facts = warm->client->Facts();
   report.machine.insert(report.machine.end(), facts.begin(), facts.end());
   report.machine.emplace_back("control groups", root->cgroup_layout);

@@ -188,6 +188,7 @@ struct LibrariesReport {
 // All that one run of the benchmark found; what wasn't asked for is absent.
 struct Report {
   NamedFacts machine;
+  int processors = 1;  // that the daemon and the measuring program may use
   std::vector<Row> rows;
   std::vector<std::pair<std::string, Bar>> bars;  // by program
   std::optional<MemoryReport> memory;
