@@ -222,16 +222,27 @@ void Sandbox::SetEgress(std::unique_ptr<EgressPort> egress) {
   egress_ = std::move(egress);
 }
 
-absl::Status Sandbox::StartReader(
-    const std::function<void(absl::Status)>& on_death) {
+absl::Status Sandbox::StartReader(const OnDeath& on_death,
+                                  const OnLoss& on_loss) {
   if (egress_ != nullptr) {
     if (absl::Status started = egress_->StartWatch(on_death); !started.ok()) {
       return started;
     }
   }
-  for (const auto& [name, port] : NamedPorts()) {
-    if (absl::Status started = port->StartReader(on_death); !started.ok()) {
-      return started;
+  for (const auto& [kind, group] : groups_) {
+    for (size_t i = 0; i < group->ports().size(); ++i) {
+      YardGroup& others = *group;
+      YardPort& port = *group->ports()[i];
+      absl::Status started = port.StartReader(
+          [on_death, on_loss, &others, &port,
+           name = YardName(kind, i)](const absl::Status& status) {
+            if (on_loss != nullptr && others.GoesOnWithout(port)) {
+              on_loss(name, status);
+            } else {
+              on_death(status);
+            }
+          });
+      if (!started.ok()) return started;
     }
   }
   LockCensus::Shared().Start();

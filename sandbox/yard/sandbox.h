@@ -140,8 +140,12 @@ class Sandbox {
   // Starts the threads that read the spawners' events. Call once, after
   // DropPrivileges. `on_death` is called on such a thread when its spawner,
   // or the egress proxy, is gone, hangs or broke the protocol; not on orderly
-  // destruction.
-  absl::Status StartReader(const std::function<void(absl::Status)>& on_death);
+  // destruction. Where a spawner has ended and others of its kind go on,
+  // `on_loss` is called instead, with the name of its yard.
+  using OnDeath = std::function<void(absl::Status)>;
+  using OnLoss = std::function<void(const std::string&, absl::Status)>;
+  absl::Status StartReader(const OnDeath& on_death,
+                           const OnLoss& on_loss = nullptr);
 
   // Whether there is a yard that makes jails of this kind.
   bool Makes(const std::string& kind) const;

@@ -1,8 +1,18 @@
 #include "sandbox/yard/yard_group.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "sandbox/os/clocks.h"
+
 namespace sandglass::sandbox {
+namespace {
+
+// A process that was killed has closed its channel some time before it is gone.
+constexpr absl::Duration kEnding = absl::Seconds(5);
+
+}  // namespace
 
 void YardGroup::Add(std::unique_ptr<YardPort> port) {
   ports_.push_back(std::move(port));
@@ -13,28 +23,44 @@ void YardGroup::Add(std::unique_ptr<YardPort> port) {
 size_t YardGroup::Choose() const {
   // Where none serves, the first one says so, or makes the callers wait until
   // its zygote does.
+  const auto rank = [this](size_t i) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const bool serves = ports_[i]->Serves();
+    return std::tuple(ports_[i]->IsBroken(), !serves, serves ? asked_[i] : 0);
+  };
   size_t best = 0;
   for (size_t i = 1; i < ports_.size(); ++i) {
-    if (!ports_[i]->Serves()) continue;
-    if (!ports_[best]->Serves() || asked_[i] < asked_[best]) best = i;
+    if (rank(i) < rank(best)) best = i;
   }
   return best;
+}
+
+bool YardGroup::GoesOnWithout(const YardPort& lost) const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [](const auto& port) { return !port->IsBroken(); }) &&
+         lost.AwaitEnd(kEnding);
 }
 
 absl::StatusOr<std::unique_ptr<Jail>> YardGroup::CreateJail(
     const std::string& template_name, const policy::Limits& limits,
     absl::Duration timeout, FillFor fill_for, const std::string& layer) {
-  size_t chosen = 0;
-  {
+  const absl::Time end = os::SteadyNow() + timeout;
+  const auto choose = [this] {
     const absl::MutexLock lock(&mutex_);
-    chosen = Choose();
+    const size_t chosen = Choose();
     ++asked_[chosen];
+    return chosen;
+  };
+  for (;;) {
+    const size_t chosen = choose();
+    YardPort& port = *ports_[chosen];
+    absl::StatusOr<std::unique_ptr<Jail>> jail = port.CreateJail(
+        template_name, limits, end - os::SteadyNow(), fill_for, layer);
+    const absl::MutexLock lock(&mutex_);
+    --asked_[chosen];
+    if (jail.ok() || !port.IsBroken() || ports_[Choose()]->IsBroken()) {
+      return jail;
+    }
   }
-  absl::StatusOr<std::unique_ptr<Jail>> jail = ports_[chosen]->CreateJail(
-      template_name, limits, timeout, fill_for, layer);
-  const absl::MutexLock lock(&mutex_);
-  --asked_[chosen];
-  return jail;
 }
 
 }  // namespace sandglass::sandbox

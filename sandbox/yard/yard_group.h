@@ -27,11 +27,16 @@ class YardGroup {
 
   // The same as Sandbox::CreateJail. Of the yards that can make one now, the
   // one does it that is asked for the fewest at this moment, the first of those
-  // that are alike.
+  // that are alike. What a spawner was asked for as it ended, another makes.
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
       const std::string& template_name, const policy::Limits& limits,
       absl::Duration timeout, FillFor fill_for, const std::string& layer)
       ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Whether others make the jails of this kind now that this port is broken,
+  // and nothing of its yard is left. Takes some time where its spawner is just
+  // ending.
+  bool GoesOnWithout(const YardPort& lost) const;
 
   const std::vector<std::unique_ptr<YardPort>>& ports() const { return ports_; }
 

@@ -52,6 +52,8 @@ absl::Status YardPort::StartReader(std::function<void(absl::Status)> on_death,
     {
       const absl::MutexLock lock(&mutex_);
       broken_ = status;
+      serves_ = false;
+      is_broken_ = true;
     }
     on_death(status);
   });
@@ -110,6 +112,12 @@ absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
   if (!parts.ok()) return parts.status();
   parts->traces_calls = traces_calls_;
   return std::make_unique<Jail>(*std::move(parts));
+}
+
+bool YardPort::AwaitEnd(absl::Duration timeout) const {
+  struct pollfd fd = {yard_.pidfd.get(), POLLIN, 0};
+  const auto timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(timeout));
+  return ::poll(&fd, 1, timeout_ms) == 1;
 }
 
 uint32_t YardPort::live_jails() const {

@@ -54,6 +54,12 @@ class YardPort {
   // Whether a request for a jail can be carried out at once: the yard needs no
   // zygote, or has one that accepts orders.
   bool Serves() const { return serves_; }
+  // Whether it makes no jail any more: its spawner is gone, hangs or broke the
+  // protocol.
+  bool IsBroken() const { return is_broken_; }
+  // Waits until the spawner's process has ended, with which everything in the
+  // yard ends.
+  bool AwaitEnd(absl::Duration timeout) const;
   // Whether it has left some questions unanswered, and so may be hung.
   bool IsSilent() const { return unanswered_looks_ >= kLooksToTellOf; }
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
@@ -95,6 +101,7 @@ class YardPort {
   std::thread reader_;
   std::atomic<int> unanswered_looks_ = 0;
   std::atomic<bool> serves_;
+  std::atomic<bool> is_broken_ = false;  // after broken_ is set
   mutable absl::Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -112,6 +112,12 @@ absl::Status RunningDaemon::WatchProcess() {
         Log(LogLevel::kError, "helper_died",
             {{"error", std::string(status.message())}});
         ::eventfd_write(fd, 1);
+      },
+      [](const std::string& yard, const absl::Status& status) {
+        Log(LogLevel::kError, "spawner_lost",
+            {{"yard", yard},
+             {"error", std::string(status.message())},
+             {"effect", "others of its kind go on"}});
       });
 }
 

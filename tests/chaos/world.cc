@@ -42,7 +42,7 @@ std::string Config(const std::string& audit, const std::string& durable) {
   return absl::StrCat(R"({
     "audit": {"dir": ")",
                       audit, R"(", "fsync": "interval"},
-    "pool": {"floor": 2, "idle_age": "1s"},
+    "pool": {"floor": 2, "idle_age": "1s", "spawners": 1},
     "sessions": {"max": 16, "durable_dir": ")",
                       durable, R"("},
     "retention": {"time": "1s"},

@@ -24,7 +24,8 @@ add_library(sandglass_test_support STATIC
   support/daemon/unix_sockets.cc
   support/wait.cc
   support/calls/warm.cc
-  support/host/workloads.cc)
+  support/host/workloads.cc
+  support/host/ancestor.cc)
 target_link_libraries(sandglass_test_support PUBLIC
   sandglass_options sandglass_api_proto gRPC::grpc++ GTest::gtest GTest::gmock
   absl::status absl::statusor absl::strings absl::time

@@ -1,13 +1,11 @@
 // Commands whose clients, sessions, jails or daemons go away, and many of them.
 
-#include <csignal>
-#include <fstream>
 #include <future>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "tests/e2e/exec/exec_fixture.h"
+#include "tests/support/host/ancestor.h"
 #include "tests/support/text.h"
 
 namespace sandglass::testing {
@@ -15,18 +13,6 @@ namespace {
 
 using ::testing::IsEmpty;
 using SessionStub = v1::SessionService::Stub;
-
-pid_t ParentOf(pid_t pid) {
-  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
-  for (std::string line; std::getline(status, line);) {
-    pid_t parent = 0;
-    if (line.rfind("PPid:", 0) == 0 &&
-        absl::SimpleAtoi(line.substr(5), &parent)) {
-      return parent;
-    }
-  }
-  return 0;
-}
 
 class ExecFaults : public Exec {
  protected:
@@ -263,15 +249,10 @@ TEST_F(ExecFaults, AJailThatDiesIsReportedToItsCommands) {
   ASSERT_TRUE(stream.ReadUntil("up"));
   const std::vector<Process> its = WaitForMarked(daemon(), "sleep 1003");
   ASSERT_FALSE(its.empty());
-  // Above it there may be its shell.
-  pid_t init = its[0].pid;
-  std::string name;
-  for (int i = 0; i < 4 && name != "sandglass-init"; ++i) {
-    init = ParentOf(init);
-    std::ifstream(absl::StrCat("/proc/", init, "/comm")) >> name;
-  }
-  ASSERT_EQ(name, "sandglass-init");
-  ::kill(init, SIGKILL);
+  // Between them there may be its shell.
+  const auto init = AncestorNamed(its[0], "sandglass-init");
+  ASSERT_TRUE(init.has_value());
+  ASSERT_TRUE(Kill(*init, SIGKILL));
   ASSERT_THAT(stream.Finish().status, IsOk());
   EXPECT_EQ(stream.result().outcome(), v1::OUTCOME_JAIL_FAILED);
   EXPECT_TRUE(WaitUntil(

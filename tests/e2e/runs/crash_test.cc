@@ -21,6 +21,7 @@
 #include "nlohmann/json.hpp"
 #include "sandglass/v1/operator.pb.h"
 #include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/host/ancestor.h"
 #include "tests/support/slowdown.h"
 #include "tests/support/wait.h"
 
@@ -34,6 +35,8 @@ constexpr absl::Duration kSettle = absl::Seconds(10);
 constexpr absl::Duration kHangShows = absl::Seconds(60);
 // The promise for --supervise.
 constexpr absl::Duration kHealthyAgain = absl::Seconds(5);
+// Of each kind, on machines with any number of processors.
+constexpr char kOneSpawner[] = R"({"pool": {"spawners": 1}})";
 
 class Crash : public OwnDaemonTest {
  protected:
@@ -116,7 +119,7 @@ TEST_F(Crash, AKilledDaemonLeavesNoProcessAndTheNextOneSweepsTheRest) {
 }
 
 TEST_F(Crash, AKilledSpawnerEndsTheDaemonAndEverything) {
-  ASSERT_NO_FATAL_FAILURE(StartDaemon());
+  ASSERT_NO_FATAL_FAILURE(StartDaemon({.config = kOneSpawner}));
   StreamCall call(client().stub(), Endless(MakeMarker()));
   ASSERT_TRUE(call.ReadUntil("ready"));
   daemon().Remember();
@@ -134,6 +137,33 @@ TEST_F(Crash, AKilledSpawnerEndsTheDaemonAndEverything) {
   EXPECT_TRUE(daemon().Sweep().ok());
   const Leftovers rest = daemon().FindLeftovers(kSettle);
   EXPECT_TRUE(rest.all.empty()) << Join(rest);
+}
+
+// What was in its yard is lost, and nothing else is.
+TEST_F(Crash, ASpawnerThatHasOthersOfItsKindIsDoneWithout) {
+  ASSERT_NO_FATAL_FAILURE(
+      StartDaemon({.config = R"({"pool": {"spawners": 2}})"}));
+  const std::string marker = MakeMarker();
+  StreamCall lost(client().stub(), Endless(marker));
+  ASSERT_TRUE(lost.ReadUntil("ready"));
+  const std::vector<Process> its = WaitForMarked(daemon(), marker);
+  ASSERT_FALSE(its.empty());
+  const auto spawner = AncestorNamed(its[0], "sandglass-spawn");
+  ASSERT_TRUE(spawner.has_value());
+  daemon().Remember();
+  ASSERT_TRUE(Kill(*spawner, SIGKILL));
+  // At once, while the daemon finds out, and then for good.
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_THAT(client().Run(Bash("echo on")), OutcomeIs(v1::OUTCOME_OK));
+    ASSERT_THAT(client().Run(Python("print(1)")), OutcomeIs(v1::OUTCOME_OK));
+  }
+  ASSERT_THAT(lost.Finish(), IsOk());
+  ASSERT_TRUE(lost.result().has_value());
+  EXPECT_EQ(lost.result()->outcome(), v1::OUTCOME_JAIL_FAILED);
+  EXPECT_THAT(daemon().LogTail(1000), ::testing::HasSubstr("spawner_lost"));
+  EXPECT_TRUE(IsAlive(daemon().process()));
+  EXPECT_TRUE(client().Serving());
+  StopDaemon();
 }
 
 // As a service manager starts it whose socket outlives the service.
@@ -311,7 +341,8 @@ TEST_F(Crash, UnderSuperviseAServerThatIsStoppedEndsWhenItIsToldTo) {
 }
 
 TEST_F(Crash, UnderSuperviseAKilledSpawnerIsReplaced) {
-  ASSERT_NO_FATAL_FAILURE(StartDaemon({.extra_arguments = {"--supervise"}}));
+  ASSERT_NO_FATAL_FAILURE(
+      StartDaemon({.config = kOneSpawner, .extra_arguments = {"--supervise"}}));
   daemon().Remember();
   const std::vector<Process> spawners = Named("sandglass-spawner");
   ASSERT_FALSE(spawners.empty());

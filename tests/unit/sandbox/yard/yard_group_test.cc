@@ -122,5 +122,35 @@ TEST_F(YardGroupTest, OneWhoseZygoteDoesNotServeIsLeftOut) {
   Refuse(0, third);
 }
 
+TEST_F(YardGroupTest, WhatASpawnerWasAskedForAsItEndedAnotherMakes) {
+  for (int i = 0; i < 2; ++i) AddYard(false);
+  Ask();
+  (void)AskedFor(0);
+  spawners_[0].reset();
+  const uint64_t again = AskedFor(1);
+  EXPECT_TRUE(group_.GoesOnWithout(*group_.ports()[0]));
+  // None that is broken is asked, however many the other makes.
+  Ask();
+  const uint64_t next = AskedFor(1);
+  Refuse(1, again);
+  Refuse(1, next);
+}
+
+TEST_F(YardGroupTest, TheLastOneIsMissed) {
+  for (int i = 0; i < 2; ++i) AddYard(true);
+  spawners_[0].reset();
+  spawners_[1].reset();
+  const auto broken = [&] {
+    return group_.ports()[0]->IsBroken() && group_.ports()[1]->IsBroken();
+  };
+  const absl::Time end = os::SteadyNow() + kLongest;
+  while (!broken() && os::SteadyNow() < end) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_FALSE(group_.GoesOnWithout(*group_.ports()[0]));
+  EXPECT_FALSE(group_.GoesOnWithout(*group_.ports()[1]));
+  Ask();
+}
+
 }  // namespace
 }  // namespace sandglass::sandbox
