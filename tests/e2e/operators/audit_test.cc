@@ -147,6 +147,7 @@ TEST_F(Audit, DecisionsAndConsentAreOnRecord) {
     entries.push_back(nlohmann::json::parse(line.begin(), line.end()));
   }
   std::vector<std::string> events;
+  events.reserve(entries.size());
   for (const nlohmann::json& entry : entries) events.push_back(entry["event"]);
   ASSERT_THAT(events, ::testing::ElementsAre("start", "run", "approval_asked",
                                              "run", "approval_given",

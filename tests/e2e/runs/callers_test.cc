@@ -51,7 +51,7 @@ class Account {
     v1::CreateSessionRequest request;
     request.set_language("python");
     v1::CreateSessionResponse response;
-    const grpc::Status status =
+    grpc::Status status =
         sessions_->CreateSession(&context, request, &response);
     *id = response.session().session_id();
     return status;

@@ -22,7 +22,8 @@ print(4 * inside / 1_000_000)
 )"));
   ASSERT_THAT(result, OutcomeIs(v1::OUTCOME_OK));
   // The standard deviation is 0.0016.
-  EXPECT_NEAR(std::atof(result.response.stdout().data().c_str()), M_PI, 0.02);
+  EXPECT_NEAR(std::strtod(result.response.stdout().data().c_str(), nullptr),
+              M_PI, 0.02);
 }
 
 TEST_F(FoundingPrograms, TheFactorialIsExact) {

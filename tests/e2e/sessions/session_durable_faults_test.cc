@@ -20,7 +20,6 @@
 namespace sandglass::testing {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using Stub = v1::SessionService::Stub;
 

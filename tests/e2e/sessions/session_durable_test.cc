@@ -16,7 +16,6 @@ namespace sandglass::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using Stub = v1::SessionService::Stub;
 
 class Durable : public DurableTest {

@@ -12,7 +12,6 @@
 namespace sandglass::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using Stub = v1::SessionService::Stub;
 
 class Fork : public DurableTest {

@@ -91,6 +91,7 @@ TEST_F(HostileSession, CallsOfALargeSizeWaitOnlyInTheirShare) {
   constexpr int kCalls = 40;
   std::atomic<int> refused = 0;
   std::vector<std::thread> calls;
+  calls.reserve(4);
   for (int i = 0; i < 4; ++i) {
     calls.emplace_back([&] {
       v1::ListDirectoryResponse response;

@@ -78,6 +78,7 @@ TEST_F(SessionLife, TwoCallsAtOnceGetTheSameSessionByItsLabels) {
   *request.mutable_create() = PythonSession();
   (*request.mutable_create()->mutable_labels())["thread_id"] = MakeMarker();
   std::vector<std::future<v1::GetOrCreateSessionResponse>> calls;
+  calls.reserve(8);
   for (int i = 0; i < 8; ++i) {
     calls.push_back(std::async(std::launch::async, [&] {
       v1::GetOrCreateSessionResponse response;

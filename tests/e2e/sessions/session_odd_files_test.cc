@@ -45,7 +45,7 @@ class OddFiles : public DurableTest {
   }
   // A durable session with such files.
   std::string Make() {
-    const std::string id = Create();
+    std::string id = Create();
     const RunResult made = RunIn(id, kMake);
     EXPECT_THAT(made, OutcomeIs(v1::OUTCOME_OK))
         << made.response.stderr().data();
@@ -108,6 +108,7 @@ TEST_F(OddFiles, NoAppendOfManyClientsIsLost) {
               OutcomeIs(v1::OUTCOME_OK));
   constexpr int kClients = 6, kLines = 10;
   std::vector<std::thread> threads;
+  threads.reserve(kClients);
   for (int who = 0; who < kClients; ++who) {
     threads.emplace_back([&, who] {
       TestFiles files(client(), id);

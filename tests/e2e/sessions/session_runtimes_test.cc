@@ -75,7 +75,8 @@ TEST_F(SessionRuntimes, CommandsOfAGoSessionHaveThePreparedCache) {
   ASSERT_THAT(built.status, IsOk());
   EXPECT_EQ(built.err(), "");
   ASSERT_TRUE(absl::StartsWith(built.out(), "OK\n")) << built.out();
-  EXPECT_LT(std::atoi(built.out().c_str() + 3), 20) << built.out();
+  EXPECT_LT(std::strtol(built.out().c_str() + 3, nullptr, 10), 20)
+      << built.out();
 }
 
 }  // namespace

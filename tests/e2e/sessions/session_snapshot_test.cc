@@ -59,6 +59,7 @@ TEST_F(Snapshot, ASnapshotIsRestoredElsewhereAndReadByTar) {
 
   const TempDir directory;
   WriteFile(directory.Path("a.tar"), archive);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ASSERT_EQ(std::system(absl::StrCat("tar -xf ", directory.Path("a.tar"),
                                      " -C ", directory.path())
                             .c_str()),
@@ -91,7 +92,8 @@ TEST_F(Snapshot, ADirectoryIsSnapshotAndRestoredIntoAnother) {
 
 TEST_F(Snapshot, ArchivesOfOtherToolsAreRestored) {
   const TempDir directory;
-  const std::string top = directory.path();
+  const std::string& top = directory.path();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ASSERT_EQ(std::system(absl::StrCat("cd ", top,
                                      " && mkdir in && echo x >in/x && head -c "
                                      "5000 /dev/urandom >in/y && "
@@ -122,7 +124,8 @@ TEST_F(Snapshot, ArchivesOfOtherToolsAreRestored) {
 
 TEST_F(Snapshot, AnArchiveThatDoesNotFitIsRefused) {
   const TempDir directory;
-  const std::string top = directory.path();
+  const std::string& top = directory.path();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ASSERT_EQ(std::system(absl::StrCat("cd ", top,
                                      " && head -c 80000000 /dev/urandom >x && "
                                      "tar -cf a.tar x")

@@ -37,8 +37,9 @@ print('done')
   const std::string imports = "import os, struct, sys, time\n";
   for (const char* code :
        {"os.write(254, struct.pack('IiiIq', 3, 5, 0, 0, 0)); time.sleep(20)",
-        "try:\n    while True: os.write(254, b'x' * 32)\n"
-        "except BrokenPipeError: os._exit(5)",
+        R"(try:
+    while True: os.write(254, b'x' * 32)
+except BrokenPipeError: os._exit(5))",
         "os.close(254); sys.exit(5)", "os.write(254, b'abc'); sys.exit(5)",
         "os.write(254, struct.pack('IiiIq', 1, 5, 0, 9, 0)); sys.exit(5)",
         "os.write(254, struct.pack('IiiIq', 4, 5, 9999, 0, 0)); sys.exit(5)"}) {
@@ -122,8 +123,8 @@ File.write('out.txt', 'made')
   const std::string pipe = "pipe = IO.for_fd(254, autoclose: false)\n";
   for (const char* code :
        {"pipe.syswrite([3, 5, 0, 0, 0].pack('LllLq')); sleep 20",
-        "begin; loop { pipe.syswrite('x' * 32) }; rescue Errno::EPIPE; "
-        "exit!(5); end",
+        R"(begin; loop { pipe.syswrite('x' * 32) }
+rescue Errno::EPIPE; exit!(5); end)",
         "pipe.close; exit 5", "pipe.syswrite('abc'); exit 5",
         "pipe.syswrite([1, 5, 0, 9, 0].pack('LllLq')); exit 5",
         "pipe.syswrite([4, 5, 9999, 0, 0].pack('LllLq')); exit 5"}) {
