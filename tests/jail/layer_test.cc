@@ -23,7 +23,7 @@ constexpr absl::Duration kPatience = absl::Seconds(30);
 
 // A layer with one module, a program and a set-id one.
 std::string MakeLayer(char digit, const std::string& word) {
-  const std::string id(64, digit);
+  std::string id(64, digit);
   const std::string tree = absl::StrCat(g_layers, "/", id, "/tree");
   std::filesystem::create_directories(tree);
   std::ofstream(tree + "/toy.py") << "word = '" << word << "'\n";

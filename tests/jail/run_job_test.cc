@@ -35,7 +35,7 @@ absl::Status StartSandbox(const char* state_dir) {
   const auto filter = seccomp->Compile();
   if (!filter.ok()) return filter.status();
   sandbox::HostReport host = sandbox::ProbeHost();
-  if (const auto status = sandbox::RequireLayers(host, {}); !status.ok()) {
+  if (auto status = sandbox::RequireLayers(host, {}); !status.ok()) {
     return status;
   }
   sandbox::SandboxOptions options;
@@ -262,6 +262,7 @@ TEST(RunJob, ForksToTheLimitAreToldApart) {
 
 TEST(RunJob, NothingIsLeftOfManyAtOnce) {
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([] {
       for (int k = 0; k < 5; ++k) {

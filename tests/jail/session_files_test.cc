@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -114,7 +115,8 @@ TEST_F(FileAgent, TheCodeCantInspectTheAgent) {
 
 TEST_F(FileAgent, TheAgentGetsNoSignalsForOthers) {
   const std::string stat = Read("/proc/self/stat");
-  const pid_t pid = std::atoi(stat.c_str() + 1);
+  const auto pid =
+      static_cast<pid_t>(std::strtol(stat.c_str() + 1, nullptr, 10));
   ASSERT_GT(pid, 1) << stat;
   ASSERT_TRUE(jail_.session().SendSignal(pid, SIGKILL, false).ok());
   ASSERT_TRUE(jail_.session().SendSignal(pid, SIGKILL, true).ok());

@@ -57,6 +57,7 @@ TEST(Spawn, AHundredProcessesInARowEndWithTheirCodes) {
 TEST(Spawn, TwentyProcessesAtOnceKeepTheirOutputApart) {
   TestSession jail;
   std::vector<uint64_t> ids;
+  ids.reserve(20);
   for (int i = 0; i < 20; ++i) {
     ids.push_back(jail.Spawn(Shell(
         absl::StrCat("seq ", i, " 5000; echo to stderr ", i, " >&2; exit 3"))));
@@ -447,6 +448,7 @@ TEST(Limits, AProcessFailsAtTheJailsLimits) {
   limits.max_processes = 8;
   TestSession jail(kExecKind, limits);
   std::vector<uint64_t> ids;
+  ids.reserve(12);
   ProcessSpec spec = Shell("");
   spec.argv = {"sleep", "1000"};
   for (int i = 0; i < 12; ++i) ids.push_back(jail.Spawn(spec));

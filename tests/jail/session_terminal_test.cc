@@ -161,6 +161,7 @@ TEST(Terminal, HangsUpWhenTheDaemonLetsGo) {
 TEST(Terminal, ThereAreNoMoreThanAJailNeeds) {
   TestSession jail;
   std::vector<uint64_t> ids;
+  ids.reserve(20);
   for (int i = 0; i < 20; ++i) {
     ids.push_back(jail.Spawn(OnTerminal(Shell("sleep 1000"))));
   }

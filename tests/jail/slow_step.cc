@@ -36,7 +36,8 @@ void ReadSlowStep() {
   if (space == nullptr) return;
   *space = '\0';
   std::memcpy(slow_step, text, sizeof(slow_step));
-  slow_micros = 1000 * static_cast<useconds_t>(std::atoi(space + 1));
+  slow_micros =
+      1000 * static_cast<useconds_t>(std::strtoul(space + 1, nullptr, 10));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -32,7 +33,8 @@ constexpr absl::Duration kPatience = absl::Seconds(60);
 int SlowMillis() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it
   const char* millis = std::getenv("SANDGLASS_SLOW_STEP_MS");
-  return millis == nullptr ? 200 : std::atoi(millis);
+  int wanted = 200;
+  return millis != nullptr && absl::SimpleAtoi(millis, &wanted) ? wanted : 200;
 }
 
 // From now on this step is slow; "" is none.
@@ -63,6 +65,7 @@ absl::Duration MakeManyAtOnce(const std::string& kind) {
   std::vector<std::unique_ptr<Jail>> jails(kAtOnce);
   const absl::Time begin = os::SteadyNow();
   std::vector<std::thread> callers;
+  callers.reserve(kAtOnce);
   for (std::unique_ptr<Jail>& jail : jails) {
     callers.emplace_back([&jail, &kind] { jail = ReadyJail(kind); });
   }

@@ -228,6 +228,7 @@ print("done")
 
 TEST(TracedJob, ManyJobsAreTracedAtOnce) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([i] {
       const JobResult result = RunOk(Python(absl::StrCat(

@@ -372,6 +372,7 @@ TEST_F(UnpackHelperTest, WaitsOutAShortageOfProcesses) {
 
 TEST_F(UnpackHelperTest, ManyWorkAtOnce) {
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&, i] {
       EXPECT_EQ(CodeOf(Member(TarType::kFile, absl::StrCat("f", i), "x") +

@@ -342,6 +342,7 @@ TEST(YardStock, CountsZygotesThatDieAndTheirSuccessors) {
 TEST(YardStock, IsTakenByManyAtOnceWhileJailsAreMade) {
   std::atomic<bool> over = false;
   std::vector<std::thread> others;
+  others.reserve(8);
   for (int i = 0; i < 8; ++i) {
     others.emplace_back([&] {
       while (!over) {

@@ -14,7 +14,6 @@
 namespace sandglass::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -341,9 +340,11 @@ TEST(PythonCell, ACellIsInterrupted) {
         "import subprocess\nsubprocess.run(['sleep', '600'])",
         "class Slow:\n  def __repr__(self): time.sleep(600)\nSlow()",
         "class E(Exception):\n  def __str__(self): time.sleep(600)\nraise E",
-        "class Out:\n  def flush(self): time.sleep(600)\n  def write(self, _): "
-        "0"
-        "\nimport sys\nsys.stdout = Out()"}) {
+        R"(class Out:
+  def flush(self): time.sleep(600)
+  def write(self, _): 0
+import sys
+sys.stdout = Out())"}) {
     kernel.InterruptLater(absl::Milliseconds(300));
     const CellResult result = kernel.Run(code);
     EXPECT_EQ(result.status, "interrupted") << code << result;

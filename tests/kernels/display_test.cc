@@ -58,7 +58,7 @@ class Results : public ::testing::TestWithParam<bool> {
     }
   }
   CellResult Run(const std::string& code, const Json& more = Json::object()) {
-    const CellResult result = kernel_->Run(code, more);
+    CellResult result = kernel_->Run(code, more);
     EXPECT_EQ(result.status, "ok") << result;
     return result;
   }

@@ -26,7 +26,7 @@ class IPython : public ::testing::Test {
     }
   }
   CellResult Run(const std::string& code) {
-    const CellResult result = kernel_.Run(code);
+    CellResult result = kernel_.Run(code);
     EXPECT_EQ(result.status, "ok") << code << "\n" << result;
     return result;
   }

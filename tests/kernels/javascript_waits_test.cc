@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 class JavaScriptWaits : public ::testing::Test {
  protected:
   CellResult Run(const std::string& code) {
-    const CellResult result = kernel_.Run(code);
+    CellResult result = kernel_.Run(code);
     EXPECT_EQ(result.status, "ok") << code << "\n" << result;
     return result;
   }

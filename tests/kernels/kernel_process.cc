@@ -66,11 +66,13 @@ pid_t Start(const std::vector<std::string>& words,
             const std::vector<std::string>& environment,
             posix_spawn_file_actions_t& actions) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) {
     argv.push_back(const_cast<char*>(word.c_str()));
   }
   argv.push_back(nullptr);
   std::vector<char*> env;
+  env.reserve(environment.size() + 1);
   for (const std::string& entry : environment) {
     env.push_back(const_cast<char*>(entry.c_str()));
   }
@@ -137,7 +139,7 @@ class PreparedKernel {
     for (const policy::ZygoteKind& kind : language_.zygote->kinds) {
       if (kind.name != options.zygote) continue;
       return {"/usr/bin/python3",
-              SANDGLASS_SOURCE_DIR "/tests/kernels/by_zygote.py",
+              absl::StrCat(SANDGLASS_SOURCE_DIR, "/tests/kernels/by_zygote.py"),
               directory_.Path("zygote.py"), absl::StrJoin(kind.preload, " "),
               fd};
     }

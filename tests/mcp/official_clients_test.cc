@@ -41,7 +41,7 @@ class McpClientsOfTheMachine : public DaemonTest {
     Subprocess server(options);
     EXPECT_TRUE(server.ReadErrorUntil("/mcp\n"));
     const std::string url = UrlOf(server);
-    const std::string said = RunShell(absl::StrCat(
+    std::string said = RunShell(absl::StrCat(
         "cd ", directory_.path(), " && export BINARY=" SANDGLASS_BINARY " URL=",
         url, " SANDGLASS_ADDRESS=", daemon().address(),
         " SCRIPTS=" SANDGLASS_SOURCE_DIR "/tests/mcp HOME=${HOME:-/root} && (",

@@ -24,8 +24,6 @@
 namespace sandglass::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr absl::Duration kSettle = absl::Seconds(20);
 
 v1::RunCodeRequest Request(const WarmLanguage& language, std::string code) {
@@ -72,6 +70,7 @@ TEST_P(Warm, ProcessesLeftBehindAreNeverTakenForTheProgram) {
              : "fork { Process.setsid; sleep 100 }"};
   std::atomic<int> wrong = 0;
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int caller = 0; caller < 4; ++caller) {
     callers.emplace_back([&, caller] {
       for (int time = 0; time < 40; ++time) {

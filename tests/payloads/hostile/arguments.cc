@@ -42,6 +42,7 @@ void* Bytes(const char* digits) {
   auto* bytes = static_cast<unsigned char*>(Allocate(size));
   for (size_t i = 0; i < size; ++i) {
     unsigned value = 0;
+    // NOLINTNEXTLINE(cert-err34-c)
     if (sscanf(digits + 2 * i, "%2x", &value) != 1) NoSetUp("hexadecimal");
     bytes[i] = static_cast<unsigned char>(value);
   }
@@ -110,6 +111,7 @@ unsigned long Pair(int type) {
 }  // namespace
 
 void NoSetUp(const char* what) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   fprintf(stderr, "hostile: no %s: %s\n", what, strerror(errno));
   _exit(kNoSetUp);
 }

@@ -59,9 +59,11 @@ int Thread(long) {
 // A child that borrows its parent's memory makes another one, and so on.
 int vfork_error = 0;
 void Borrow() {
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
   const pid_t child = vfork();
   if (child < 0) vfork_error = errno;
   if (child == 0) {
+    // NOLINTNEXTLINE(clang-analyzer-unix.Vfork)
     Borrow();
     _exit(0);
   }
@@ -80,6 +82,7 @@ int Argv(long i) {
   words[0] = const_cast<char*>("true");
   for (long k = 1; k < count; ++k) words[k] = text;
   const pid_t child = fork();
+  // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
   if (child < 0) return errno;
   if (child == 0) {
     execv("/usr/bin/true", words);
@@ -238,6 +241,7 @@ int ShmSegments(long) {
   const int id = shmget(IPC_PRIVATE, kMiB, IPC_CREAT | 0600);
   if (id < 0) return errno;
   void* memory = shmat(id, nullptr, 0);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   if (memory == reinterpret_cast<void*>(-1)) return errno;
   memset(memory, 'x', kMiB);
   return shmdt(memory);
@@ -357,6 +361,7 @@ int Bomb(const Words& words) {
   long i = 0;
   while (error == 0 && (max == 0 || i < max)) error = once(i++);
   fprintf(stderr, "hostile: %s: %ld times, then %s\n", words[0], i,
+          // NOLINTNEXTLINE(concurrency-mt-unsafe)
           strerror(error));
   // For whoever looks from outside.
   usleep(hold * 1000);

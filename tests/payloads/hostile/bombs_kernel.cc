@@ -183,6 +183,7 @@ int Timers(long) {
 int Signals(long i) {
   sigset_t set;
   sigfillset(&set);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (i == 0) sigprocmask(SIG_BLOCK, &set, nullptr);
   return Answer(sigqueue(getpid(), SIGRTMIN, sigval{}));
 }

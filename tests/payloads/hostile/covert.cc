@@ -30,7 +30,6 @@ long Now() {
 void SleepUntil(long when) {
   const timespec until = {when / kNanos, when % kNanos};
   while (clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &until, nullptr) != 0) {
-    continue;
   }
 }
 
@@ -89,6 +88,7 @@ int Receive(const Channel& channel, long start) {
 int Covert(const Words& words) {
   const char* part = words[0];
   const long start = strtol(words[2], nullptr, 10);
+  // NOLINTNEXTLINE(cert-err34-c)
   const int value = atoi(words[3]);
   const Channel* channel = FindChannel(words[1]);
   if (channel == nullptr) return -kUsage;

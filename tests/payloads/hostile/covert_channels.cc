@@ -202,8 +202,10 @@ void BusySend(bool on) {
   if (!on && fd >= 0) fd = close(fd);
 }
 double BusyLook() {
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
   const pid_t child = vfork();
   if (child == 0) {
+    // NOLINTNEXTLINE(clang-analyzer-unix.Vfork)
     char* const words[] = {const_cast<char*>("env"), nullptr};
     close(1);
     execve(kProgram, words, words + 1);
@@ -223,6 +225,7 @@ double NameLook() { return access(kOwnFile, F_OK) == 0 ? 1 : 0; }
 int BoundUnix() {
   sockaddr_un name = {};
   name.sun_family = AF_UNIX;
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.strcpy)
   strcpy(name.sun_path + 1, kMeeting);
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   if (bind(fd, reinterpret_cast<sockaddr*>(&name),
@@ -277,6 +280,7 @@ void SignalsSend(bool on) {
   sigset_t one;
   sigemptyset(&one);
   sigaddset(&one, SIGRTMIN);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   sigprocmask(SIG_BLOCK, &one, nullptr);
   const timespec none = {};
   if (on) {
@@ -373,6 +377,7 @@ double ThreadsLook() {
 double LoadLook() { return NumberIn("/proc/loadavg", "/", 0); }
 void ForkSend(bool on) {
   if (!on) return;
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
   const pid_t child = vfork();
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);

@@ -223,6 +223,7 @@ int List(const Words& words) {
   DIR* directory = opendir(words[0]);
   if (directory == nullptr) return errno;
   int entries = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = readdir(directory)) {
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
       ++entries;
@@ -234,6 +235,7 @@ int List(const Words& words) {
 
 int Walk(const Words& words) {
   for (int i = 0; i < words.count; ++i) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     if (nftw(words[i], Visit, 64, FTW_PHYS | FTW_MOUNT) < 0 &&
         errno != ENOENT) {
       return errno;
@@ -246,6 +248,7 @@ int Descriptors(const Words& words) {
   for (int fd = 0; fd < 4096; ++fd) {
     bool expected = false;
     for (int i = 0; i < words.count; ++i) {
+      // NOLINTNEXTLINE(cert-err34-c)
       expected = expected || fd == atoi(words[i]);
     }
     if (!expected && fcntl(fd, F_GETFD) >= 0) {
@@ -258,6 +261,7 @@ int Descriptors(const Words& words) {
 
 int SetUid(const Words& words) {
   for (int i = 0; i < words.count; ++i) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     if (nftw(words[i], VisitMarked, 64, FTW_PHYS | FTW_MOUNT) > 0) return 0;
   }
   return ran_marked > 0 ? EPERM : ENODATA;

@@ -54,6 +54,7 @@ int Await(pid_t child) {
 int InThread(const Plan& plan) {
   pthread_t thread;
   const auto body = [](void* argument) -> void* {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<void*>(
         static_cast<long>(ExitOf(*static_cast<const Plan*>(argument))));
   };
@@ -160,6 +161,7 @@ int RunAll(Plan plan, const char* path) {
 int Main(int count, char** arguments) {
   Plan plan;
   int at = 1;
+  // NOLINTNEXTLINE(cert-err34-c)
   const auto number = [&] { return ++at < count ? atoi(arguments[at]) : 0; };
   for (; at < count && strncmp(arguments[at], "--", 2) == 0; ++at) {
     const char* option = arguments[at];

@@ -96,8 +96,10 @@ void Wake() {
   syscall(SYS_futex, &word, FUTEX_WAIT, 0, &min, nullptr, 0);
 }
 void Process(bool program) {
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
   const pid_t child = vfork();
   if (child == 0) {
+    // NOLINTNEXTLINE(clang-analyzer-unix.Vfork)
     char* const none[] = {const_cast<char*>("true"), nullptr};
     if (program) execve("/usr/bin/true", none, none + 1);
     _exit(0);
@@ -156,7 +158,7 @@ void Priorities() {
   }
 }
 void SharedSegments() {
-  const int id = syscall(SYS_shmget, 0, kMiB, 01600);
+  const long id = syscall(SYS_shmget, 0, kMiB, 01600);
   syscall(SYS_shmctl, id, 0, nullptr);
 }
 void ChangeIds() {
@@ -196,6 +198,7 @@ int Storm(const Words& words) {
   for (const auto& storm : kStorms) {
     if (strcmp(storm.name, words[0]) != 0) continue;
     static void (*once)() = storm.once;
+    // NOLINTNEXTLINE(cert-err34-c)
     const int threads = atoi(words[1]);
     for (int i = 1; i < threads; ++i) {
       pthread_t thread;

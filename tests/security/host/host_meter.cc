@@ -56,8 +56,9 @@ int64_t MemoryGroups() {
     std::string name;
     int64_t hierarchy = 0;
     int64_t groups = 0;
-    if (fields >> name >> hierarchy >> groups && name == "memory")
+    if (fields >> name >> hierarchy >> groups && name == "memory") {
       return groups;
+    }
   }
   return 0;
 }

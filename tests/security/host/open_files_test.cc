@@ -136,6 +136,7 @@ class FewOpenFiles : public OwnDaemonTest {
   void MakeSessions(int count) {
     std::atomic<int> next = 0;
     std::vector<std::thread> threads;
+    threads.reserve(kAtOnce);
     for (int i = 0; i < kAtOnce; ++i) {
       threads.emplace_back([&] {
         for (int number; (number = next++) < count;) MakeOne(number);
