@@ -367,6 +367,7 @@ TEST_F(HostileClients, MemoryOfAFloodIsGivenBack) {
   // No request, but it has to be taken in whole to know that.
   const std::string body(kLarge, 'x');
   std::vector<std::thread> threads;
+  threads.reserve(32);
   std::atomic<int> left = 128;
   std::atomic<int> others = 0;
   for (int i = 0; i < 32; ++i) {

@@ -102,6 +102,7 @@ TEST_F(HostileFilesRace, SwappedFilesOfOneRunNeverLeakTheHosts) {
 
 TEST_F(HostileFilesRace, SwappedFilesOfManyRunsNeverLeakTheHosts) {
   std::vector<v1::RunCodeRequest> requests;
+  requests.reserve(60);
   for (int i = 0; i < 60; ++i) {
     requests.push_back(
         Swap(kKinds[static_cast<size_t>(i) % std::size(kKinds)]));

@@ -49,7 +49,7 @@ class Tamper : public DaemonTest {
   }
 
   static RunResult RunWarm(const std::string& code) {
-    const RunResult result = Run(WithWall(Python(code), absl::Seconds(5)));
+    RunResult result = Run(WithWall(Python(code), absl::Seconds(5)));
     EXPECT_TRUE(HadRunner(result));
     return result;
   }

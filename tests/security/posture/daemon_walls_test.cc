@@ -36,7 +36,9 @@ namespace fs = std::filesystem;
 class Taken {
  public:
   explicit Taken(pid_t pid) : pid_(pid) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     EXPECT_EQ(ptrace(PTRACE_SEIZE, pid_, 0, 0), 0) << strerror(errno);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     EXPECT_EQ(ptrace(PTRACE_INTERRUPT, pid_, 0, 0), 0) << strerror(errno);
     Await();
     EXPECT_EQ(ptrace(PTRACE_GETREGS, pid_, 0, &before_), 0);

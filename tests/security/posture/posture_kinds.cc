@@ -393,6 +393,7 @@ const std::set<std::string> kRolesOfThePool = {
     "waiting-javac", "javacs-init"};
 
 bool PoolIsOff() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* config = std::getenv("SANDGLASS_TEST_CONFIG");
   return config != nullptr && absl::StrContains(config, "\"floor\": 0");
 }

@@ -42,6 +42,7 @@ constexpr absl::Duration kSettle = absl::Seconds(20);
 constexpr absl::Duration kTurn = absl::Seconds(2);
 constexpr char kThreads[] = "'s threads";
 
+// NOLINTNEXTLINE(concurrency-mt-unsafe)
 bool Updates() { return std::getenv("SANDGLASS_POSTURE_UPDATE") != nullptr; }
 
 bool HasOnlyV2() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "sandbox/os/landlock.h"
 #include "tests/e2e/exec/exec_fixture.h"
@@ -35,7 +36,9 @@ class StartOrder : public Exec {
         },
         kSettle));
     if (sleeping.size() != 1) return -1;
-    return std::atoi(StatusOf(sleeping[0].pid)["PPid"].c_str());
+    pid_t parent = -1;
+    EXPECT_TRUE(absl::SimpleAtoi(StatusOf(sleeping[0].pid)["PPid"], &parent));
+    return parent;
   }
 
   // The walls of a process of the code's, but for the descriptors.

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -77,6 +78,7 @@ std::string TextOf(pid_t pid, uint64_t address) {
   size_t size = kPage - address % kPage;
   while (text.size() < PATH_MAX) {
     to.iov_len = size;
+    // Of the other process. NOLINTNEXTLINE(performance-no-int-to-ptr)
     struct iovec from = {reinterpret_cast<void*>(address + text.size()), size};
     const ssize_t got = ::process_vm_readv(pid, &to, 1, &from, 1, 0);
     if (got <= 0) break;
@@ -94,7 +96,8 @@ void TakeFiles(pid_t pid, PathLookup& lookup) {
   std::error_code error;
   for (const auto& entry :
        fs::directory_iterator(absl::StrCat("/proc/", pid, "/fd"), error)) {
-    const int number = std::atoi(entry.path().filename().c_str());
+    int number = -1;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &number)) continue;
     const std::string target = fs::read_symlink(entry.path(), error).string();
     lookup.files[number] = target;
     struct stat info = {};

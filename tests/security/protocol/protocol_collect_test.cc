@@ -43,7 +43,7 @@ void ToCollection(FarEnd& end) {
 Ended ExpectCutOff(const std::function<void(FarEnd&)>& files,
                    size_t max_files = 0,
                    absl::Duration bound = absl::Seconds(5)) {
-  const Ended ended = RunAgainst(
+  Ended ended = RunAgainst(
       [&](FarEnd& end) {
         ToCollection(end);
         files(end);

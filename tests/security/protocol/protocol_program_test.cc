@@ -36,7 +36,7 @@ class ProgramProtocol : public DaemonTest {
     return WithWall(Python(kPrelude + code), absl::Seconds(5));
   }
   static RunResult RunWarm(const std::string& code) {
-    const RunResult result = Run(Program(code));
+    RunResult result = Run(Program(code));
     EXPECT_TRUE(HadRunner(result));
     EXPECT_LT(result.elapsed, absl::Seconds(10));
     return result;

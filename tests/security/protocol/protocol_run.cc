@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
@@ -27,6 +28,7 @@ constexpr char kRunnerKind[] = "python-lean";
 int64_t OpenFds() {
   int64_t count = 0;
   DIR* directory = ::opendir("/proc/self/fd");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (::readdir(directory) != nullptr) ++count;
   ::closedir(directory);
   return count;
@@ -49,8 +51,9 @@ int64_t PeakMemory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     int64_t kib = 0;
-    if (absl::StartsWith(line, "VmHWM:") &&
-        ::sscanf(line.c_str(), "VmHWM: %ld kB", &kib) == 1) {
+    absl::string_view rest = line;
+    if (absl::ConsumePrefix(&rest, "VmHWM:") &&
+        absl::ConsumeSuffix(&rest, " kB") && absl::SimpleAtoi(rest, &kib)) {
       return kib * 1024;
     }
   }
