@@ -49,6 +49,7 @@ bool StretchFile(const fs::path& path) {
 }  // namespace
 
 int Slowdown() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* text = std::getenv("SANDGLASS_TEST_SLOWDOWN");
   int factor = 1;
   if (text == nullptr || !absl::SimpleAtoi(text, &factor)) return 1;

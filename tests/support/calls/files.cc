@@ -34,7 +34,7 @@ grpc::Status TestFiles::WriteAs(const v1::FileWriteStart& start,
     request.set_finish(i + 1 == pieces.size());
     goes_on = writer->Write(request);
   }
-  const grpc::Status status = writer->Finish();
+  grpc::Status status = writer->Finish();
   if (info != nullptr) *info = response.info();
   return status;
 }

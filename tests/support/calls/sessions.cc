@@ -45,7 +45,7 @@ grpc::Status TestSession::Get(v1::Session* session) {
   v1::GetSessionRequest request;
   request.set_session_id(id_);
   v1::GetSessionResponse response;
-  const grpc::Status status =
+  grpc::Status status =
       CallSessions(client_, &Stub::GetSession, request, &response);
   *session = response.session();
   return status;

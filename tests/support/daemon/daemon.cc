@@ -62,6 +62,7 @@ void WriteFile(const std::string& path, const std::string& content) {
 // The daemon of this build, unless $SANDGLASS_TEST_DAEMON names another, such
 // as an installed one.
 std::string DaemonPath() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* named = std::getenv("SANDGLASS_TEST_DAEMON");
   return named != nullptr && *named != '\0' ? named : SANDGLASSD_PATH;
 }
@@ -99,6 +100,7 @@ void AddOwnIds(std::string& config) {
                               count++ % kPerProcess) %
                                  (kRanges - 1);
   AddKey("uid_base", absl::StrCat(kDefaultBase + range * kStride), config);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (getpwnam("sandglass") == nullptr) {
     AddKey("user",
            absl::StrCat("\"", kDefaultBase - 1, ":", kDefaultBase - 1, "\""),
@@ -196,6 +198,7 @@ absl::Status Daemon::Launch(const DaemonOptions& options) {
   // Unless a test says otherwise, jails for limits that a test had are soon
   // gone, so that what is there after it is known; and every run is compiled,
   // whatever ran before.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* named = std::getenv("SANDGLASS_TEST_CONFIG");
   std::string config = options.config.value_or(
       named != nullptr
@@ -382,7 +385,7 @@ absl::Status Daemon::Stop() {
   // are root's, which the daemon no longer was: removing them takes root again.
   Leftovers leftovers = FindLeftovers(kSettleTimeout, false);
   if (leftovers.all.empty()) {
-    if (const absl::Status swept = Sweep(); !swept.ok()) return swept;
+    if (absl::Status swept = Sweep(); !swept.ok()) return swept;
     leftovers = FindLeftovers(kSettleTimeout);
   }
   if (!leftovers.all.empty()) {

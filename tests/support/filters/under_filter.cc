@@ -33,10 +33,12 @@ int main(int argc, char** argv) {
     return 125;
   }
   if (!sandglass::testing::InstallFilter(*program)) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     std::fprintf(stderr, "installing the filter: %s\n", std::strerror(errno));
     return 125;
   }
   execvp(argv[3], argv + 3);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   std::fprintf(stderr, "%s: %s\n", argv[3], std::strerror(errno));
   return 127;
 }

@@ -13,6 +13,7 @@ namespace sandglass::testing {
 HostImage::HostImage(const std::string& directory) {
   if (::unshare(CLONE_NEWNS) != 0 ||
       ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     problem_ = std::string("a mount namespace: ") + std::strerror(errno);
     return;
   }
@@ -22,6 +23,7 @@ HostImage::HostImage(const std::string& directory) {
     const std::string there = directory + name;
     if (error ||
         ::mount(name.c_str(), there.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe)
       problem_ = name + ": " + std::strerror(errno);
       return;
     }
@@ -29,6 +31,7 @@ HostImage::HostImage(const std::string& directory) {
     // Whoever clears the directory away must not clear the host away.
     if (::mount(nullptr, there.c_str(), nullptr,
                 MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0) {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe)
       problem_ = name + " can't be read-only: " + std::strerror(errno);
       return;
     }

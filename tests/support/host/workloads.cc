@@ -88,6 +88,7 @@ std::optional<Workload> Parse(const Json& entry) {
 }  // namespace
 
 std::string WorkloadFolder() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* named = std::getenv("SANDGLASS_WORKLOADS");
   const std::string folder =
       named != nullptr && *named != '\0'
@@ -98,6 +99,7 @@ std::string WorkloadFolder() {
 }
 
 bool MustRun() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* value = std::getenv("SANDGLASS_MUST_RUN");
   return value != nullptr && std::string(value) == "1";
 }
@@ -130,6 +132,7 @@ std::vector<std::string> MissingModules(
     if (!found.contains(module)) {
       const std::string command = absl::StrCat(
           "/usr/bin/python3 -I -c 'import ", module, "' >/dev/null 2>&1");
+      // NOLINTNEXTLINE(concurrency-mt-unsafe)
       found[module] = std::system(command.c_str()) == 0;
     }
     if (!found[module]) missing.push_back(module);

@@ -127,6 +127,12 @@ std::string SignalNames(const std::string& text) {
   return missing.empty() ? "all" : "all but " + absl::StrJoin(missing, " ");
 }
 
+// 0 for what is no number.
+int NumberOf(const std::string& text) {
+  int number = 0;
+  return absl::SimpleAtoi(text, &number) ? number : 0;
+}
+
 std::string Ids(const Scene& scene, const Member& member,
                 const std::string& text) {
   std::vector<std::string> names;
@@ -327,14 +333,13 @@ void AddStatus(const Scene& scene, const Member& member,
     } else if (key == "Threads") {
       // Of runtimes that have what they need.
       constexpr int kMany = 8;
-      const bool many = std::atoi(value.c_str()) > kMany;
+      const bool many = NumberOf(value) > kMany;
       facts[key] = {many ? "some" : value};
     } else if (key == "TracerPid") {
       facts[key] = {value == "0" ? "none" : "one"};
     } else if (key == "Seccomp_filters") {
       // A container's own count, too.
-      facts[key] = {
-          absl::StrCat(std::atoi(value.c_str()) - std::atoi(same.c_str()))};
+      facts[key] = {absl::StrCat(NumberOf(value) - NumberOf(same))};
     } else if (absl::StartsWith(key, "Speculation") ||
                absl::EndsWith(key, "allowed_list") || key == "Mems_allowed" ||
                key == "untag_mask" || key == "THP_enabled") {

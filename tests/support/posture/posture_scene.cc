@@ -296,7 +296,7 @@ std::string Scene::Relation(const Member& viewer, pid_t other) const {
   if (other == getpid()) return "test";
   const Member* found = Find(other);
   if (found == nullptr) return "host";
-  const std::string role = found->role.empty() ? "unknown" : found->role;
+  std::string role = found->role.empty() ? "unknown" : found->role;
   if (found->yard.empty() ||
       (found->jail.empty() && found->yard == viewer.yard)) {
     return role;

@@ -28,7 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -46,7 +45,7 @@ class AgentPlace : public ::testing::Test {
     fs::remove_all(place_, ignored);
   }
   std::string Write(const std::string& name, const std::string& text) const {
-    const std::string path = absl::StrCat(place_, "/", name);
+    std::string path = absl::StrCat(place_, "/", name);
     fs::create_directories(fs::path(path).parent_path());
     std::ofstream(path) << text;
     return path;
@@ -281,7 +280,7 @@ TEST_F(AgentFilesTest, AThreadIsThereAgainAndNobodyElsesToRead) {
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   // What a process that was killed in a save left behind is in nobody's way.
-  std::ofstream(
+  const std::ofstream left(
       absl::StrCat(*state, "/threads/.sandglass-fetch-", ::getpid(), "-0.tmp"));
   ASSERT_TRUE(thread->Save("openai", {Said("hello"), model}).ok());
   // Two at once would overwrite each other's words.

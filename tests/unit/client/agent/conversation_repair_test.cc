@@ -157,9 +157,9 @@ TEST(ConversationRepair, WhereverItEndedProvidersAcceptIt) {
       ToolResults({"c"}),       ModelSaid("done"),
       UserSaid("another time"), ModelCalled({"d", "e"}),
       ToolResults({"d", "e"}),  ModelSaid("done, too")};
-  for (size_t size = 0; size <= all.size(); ++size) {
-    const std::vector<LlmMessage> cut(all.begin(), all.begin() + size);
-    EXPECT_EQ(ProviderProblem(RepairedConversation(cut)), "") << size;
+  for (auto end = all.begin(); end <= all.end(); ++end) {
+    const std::vector<LlmMessage> cut(all.begin(), end);
+    EXPECT_EQ(ProviderProblem(RepairedConversation(cut)), "") << cut.size();
   }
   EXPECT_NE(ProviderProblem({all[0], all[1]}), "");
 }
