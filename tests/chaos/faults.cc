@@ -126,10 +126,16 @@ bool SomebodyMissedSomething(ChaosWorld&, const Ledger& ledger) {
 
 std::string NewestAuditFile(ChaosWorld& world) {
   std::string newest;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(world.audit(), error)) {
-    newest = std::max(newest, file.path().filename().string());
-  }
+  // Another fault may just have removed the only one; the next line makes one.
+  WaitUntil(
+      [&] {
+        std::error_code error;
+        for (const auto& file : fs::directory_iterator(world.audit(), error)) {
+          newest = std::max(newest, file.path().filename().string());
+        }
+        return !newest.empty();
+      },
+      kSoon);
   return newest;
 }
 
