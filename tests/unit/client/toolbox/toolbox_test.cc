@@ -273,7 +273,7 @@ TEST_F(FakeToolbox, ACancelReachesTheDaemon) {
                         StreamWriter& writer) {
     SendStarted(writer);
     cancel_.Cancel();
-    const grpc::Status status = fake_.WaitForCancel(context);
+    grpc::Status status = fake_.WaitForCancel(context);
     left.Notify();
     return status;
   };

@@ -98,7 +98,7 @@ TEST(AuditChain, WhatHasNotTheFormIsNoLine) {
 
 TEST(AuditChain, ValuesCanHoldAnything) {
   const std::string body =
-      Body("run", {{"text", std::string("\xff\0\n\x1b\x7f\xc3\xa4\"\\", 10)},
+      Body("run", {{"text", std::string("\xff\0\n\x1b\x7f\xc3\xa4\"\\", 9)},
                    {"more", "\xe2\x80\xae"}});
   for (const char c : body) EXPECT_TRUE(c >= ' ' && c <= '~') << body;
   EXPECT_THAT(body,

@@ -240,22 +240,26 @@ TEST(AuditVerify, WhatACrashLeftIsANoteWhenTheNextLineNamesIt) {
         MakeAuditLine(RecoveredBody(torn), absl::UnixEpoch(), head);
     const std::string next = MakeLine(head, "next");
     const AuditReport report =
-        Verify(Joined(lines) + torn + "\n" + recovered + next);
+        Verify(absl::StrCat(Joined(lines), torn, "\n", recovered, next));
     EXPECT_THAT(Found(report),
                 ElementsAre(HasSubstr(absl::StrCat(
                     "note log:3: is what a crash left of a line (", torn.size(),
                     " bytes); line 3 of the log says so"))));
     EXPECT_EQ(report.head, head);
     // Other bytes, or none.
-    EXPECT_GT(Verify(Joined(lines) + torn + "x\n" + recovered + next).tampering,
+    EXPECT_GT(Verify(absl::StrCat(Joined(lines), torn, "x\n", recovered, next))
+                  .tampering,
               0u);
-    EXPECT_EQ(Verify(Joined(lines) + recovered + next).tampering, 0u);
+    EXPECT_EQ(Verify(absl::StrCat(Joined(lines), recovered, next)).tampering,
+              0u);
     // Not right after it, and not by another event.
-    EXPECT_GT(Verify(Joined(lines) + recovered + torn + "\n" + next).tampering,
+    EXPECT_GT(Verify(absl::StrCat(Joined(lines), recovered, torn, "\n", next))
+                  .tampering,
               0u);
     AuditHead other = HeadOf(lines[1]);
     EXPECT_GT(
-        Verify(Joined(lines) + torn + "\n" + MakeLine(other, "run")).tampering,
+        Verify(absl::StrCat(Joined(lines), torn, "\n", MakeLine(other, "run")))
+            .tampering,
         0u);
     // Of a line that doesn't follow.
     AuditHead stray{7, AuditHash("x")};

@@ -9,9 +9,7 @@
 namespace sandglass::policy {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr char kShipped[] = SANDGLASS_SOURCE_DIR "/policy/data/languages";
 

@@ -74,7 +74,7 @@ TEST(ZygoteKind, NoneIsChosenWhereNoneServes) {
 
 TEST(ZygoteKind, AnyBytesAreLookedAt) {
   std::string code(100'000, 'i');
-  code += std::string("\0\xff\n import \0numpy", 18);
+  code += std::string("\0\xff\n import \0numpy", 17);
   EXPECT_NE(Chosen(code), "none");
   EXPECT_NE(Chosen(std::string(100'000, '\n')), "none");
 }

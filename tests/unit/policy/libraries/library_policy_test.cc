@@ -78,30 +78,30 @@ TEST(LibraryProfile, AllowsWhatItsListHas) {
           "java": {"allow": ["org.apache.*", "junit:junit"]},
           "ruby": {"allow": ["rack"]}})");
   const struct {
-    Ecosystem ecosystem;
     const char* text;
+    Ecosystem ecosystem;
     bool allowed;
   } cases[] = {
-      {kPython, "numpy==1.*", true},
-      {kPython, "Typing.Extensions", true},
-      {kPython, "types-requests", true},
-      {kPython, "types-evil", false},
-      {kPython, "types", false},
-      {kPython, "numpyy", false},
-      {kPython, "num", false},
-      {Ecosystem::kNode, "@types/node@18", true},
-      {Ecosystem::kNode, "@typesx/node", false},
-      {Ecosystem::kNode, "lodash", true},
-      {Ecosystem::kNode, "Lodash", false},
-      {Ecosystem::kGo, "github.com/acme/a/b", true},
-      {Ecosystem::kGo, "github.com/acme", false},
-      {Ecosystem::kGo, "golang.org/x/text@v0.3.7", true},
-      {Ecosystem::kGo, "golang.org/x/text/v2", false},
-      {Ecosystem::kJava, "org.apache.commons:commons-lang3:3.12.0", true},
-      {Ecosystem::kJava, "org.apachex:a:1", false},
-      {Ecosystem::kJava, "junit:junit:4.13.2", true},
-      {Ecosystem::kRuby, "rack:~> 2.2", true},
-      {Ecosystem::kRuby, "rack-test", false}};
+      {"numpy==1.*", kPython, true},
+      {"Typing.Extensions", kPython, true},
+      {"types-requests", kPython, true},
+      {"types-evil", kPython, false},
+      {"types", kPython, false},
+      {"numpyy", kPython, false},
+      {"num", kPython, false},
+      {"@types/node@18", Ecosystem::kNode, true},
+      {"@typesx/node", Ecosystem::kNode, false},
+      {"lodash", Ecosystem::kNode, true},
+      {"Lodash", Ecosystem::kNode, false},
+      {"github.com/acme/a/b", Ecosystem::kGo, true},
+      {"github.com/acme", Ecosystem::kGo, false},
+      {"golang.org/x/text@v0.3.7", Ecosystem::kGo, true},
+      {"golang.org/x/text/v2", Ecosystem::kGo, false},
+      {"org.apache.commons:commons-lang3:3.12.0", Ecosystem::kJava, true},
+      {"org.apachex:a:1", Ecosystem::kJava, false},
+      {"junit:junit:4.13.2", Ecosystem::kJava, true},
+      {"rack:~> 2.2", Ecosystem::kRuby, true},
+      {"rack-test", Ecosystem::kRuby, false}};
   for (const auto& each : cases) {
     EXPECT_EQ(Ask(policy, each.ecosystem, {each.text}).allowed, each.allowed)
         << each.text;

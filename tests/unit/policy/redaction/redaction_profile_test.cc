@@ -13,8 +13,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kShipped[] = SANDGLASS_SOURCE_DIR "/policy/data/redaction.json";

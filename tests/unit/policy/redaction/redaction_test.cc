@@ -123,6 +123,7 @@ TEST(Redactor, RefusesNoneAndTooMany) {
 TEST(Redactor, ServesManyThreads) {
   const auto redactor = MustMake(kEmployee);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   std::vector<std::string> results(4);
   for (std::string& result : results) {
     threads.emplace_back([&redactor, &result] {

@@ -176,6 +176,7 @@ TEST(Rules, ASyntaxErrorIsNoted) {
 
 TEST(Rules, ManyFindingsAreCountedAndTheSeverestKept) {
   std::vector<Fact> facts;
+  facts.reserve(302);
   for (int i = 0; i < 300; ++i) {
     facts.push_back(At(FactKind::kUse, absl::StrCat("os.f", i)));
   }

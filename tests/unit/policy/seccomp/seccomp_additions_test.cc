@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "policy/seccomp/seccomp.h"
 #include "tests/support/temp_dir.h"
 
@@ -234,7 +235,8 @@ TEST_F(SeccompAdditionsTest, NoneMayAllowWhatLeadsOutOfTheRun) {
     SCOPED_TRACE(call);
     Write("x", R"({"calls": [")" + call +
                    R"("], "action": "allow", "reason": "r"})");
-    ExpectRefused({"x"}, "addition \"x\" allows \"" + call + "\" (");
+    ExpectRefused({"x"},
+                  absl::StrCat("addition \"x\" allows \"", call, "\" ("));
     // Nor in some form.
     Write("x", R"({"calls": [")" + call +
                    R"("], "action": "allow", "reason": "r", "when": [

@@ -164,6 +164,7 @@ TEST(MakeHints, AreTheSameInEveryLanguage) {
        {"<urlopen error [Errno -3] Temporary failure in name resolution>",
         "TypeError: fetch failed\n [cause]: Error: getaddrinfo EAI_AGAIN a.b",
         "Error: connect ENETUNREACH 192.0.2.1:80",
+        // One text. NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
         "panic: Get \"http://a.b\": dial tcp: lookup a.b on [::1]:53: read: "
         "connection refused",
         "panic: dial tcp 192.0.2.1:80: connect: network is unreachable",
@@ -189,6 +190,7 @@ TEST(MakeHints, AreTheSameInEveryLanguage) {
         "main.sh: line 1: /hello: Read-only file system"}},
       {"pids",
        {"RuntimeError: can't start new thread",
+        // One text. NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
         "java.lang.OutOfMemoryError: unable to create native thread: possibly "
         "out of memory or process/resource limits reached",
         "runtime: failed to create new OS thread (have 5 already; errno=11)",
@@ -197,6 +199,7 @@ TEST(MakeHints, AreTheSameInEveryLanguage) {
         "main.sh: fork: retry: Resource temporarily unavailable"}},
       {"stdin-empty",
        {"EOFError: EOF when reading a line",
+        // One text. NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
         "  File \"/usr/lib/python3.11/getpass.py\", line 148, in _raw_input\n"
         "    raise EOFError\nEOFError",
         "panic: EOF", "java.util.NoSuchElementException: No line found",

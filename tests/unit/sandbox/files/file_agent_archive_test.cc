@@ -134,10 +134,12 @@ TEST_F(FileArchiveTest, TarReadsAndWritesTheSame) {
     ASSERT_TRUE(agent().Pack("/t", archive, kPlenty, limits_).ok());
   }
   const std::string at = "cd " + dir_.path() + " && ";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ASSERT_EQ(::system((at + "mkdir by-tar && tar -C by-tar -xf a.tar").c_str()),
             0);
   ExpectTree("/by-tar");
   for (const char* format : {"gnu", "pax", "posix --sort=name"}) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ASSERT_EQ(::system((at + "rm -rf to && tar -C t --exclude=fifo --format=" +
                         format + " -cf a.tar .")
                            .c_str()),
@@ -167,9 +169,11 @@ TEST_F(FileArchiveTest, ReadsTheNamesOfOlderTars) {
         .Unpack("/to", archive, Parents::kMake, kPlenty, 1000, limits_)
         .result.code;
   };
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ASSERT_EQ(::system((pack + "--format=ustar .").c_str()), 0);
   EXPECT_EQ(unpack(), FileCode::kOk);
   EXPECT_EQ(Get("/to/" + half + "/" + half + "/f"), "text");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ASSERT_EQ(::system((pack + "--format=v7 d").c_str()), 0);
   EXPECT_EQ(unpack(), FileCode::kOk);
   EXPECT_EQ(Get("/to/d/f"), "old");

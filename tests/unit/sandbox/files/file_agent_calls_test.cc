@@ -51,6 +51,7 @@ class FileAgentCallsTest : public sandglass::testing::AgentFixture {
 TEST_F(FileAgentCallsTest, ServesManyThreads) {
   Start();
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < 25; ++i) {

@@ -64,6 +64,7 @@ TEST_F(FileConcurrentTest, NoAppendOfManyIsLost) {
     // The first ones make the file, at the same time.
     const std::string path = absl::StrCat("/log", writers);
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(writers));
     for (int who = 0; who < writers; ++who) {
       threads.emplace_back([&, who] {
         for (int i = 0; i < kLines; ++i) {
@@ -119,6 +120,7 @@ TEST_F(FileConcurrentTest, NothingOfAnAppendThatDoesntFitIsThere) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to mount";
   ASSERT_EQ(::mkdir(At("/small").c_str(), 0755), 0);
   ASSERT_EQ(
+      // NOLINTNEXTLINE(concurrency-mt-unsafe)
       std::system(absl::StrCat("mount -t tmpfs -o size=1m none ", At("/small"))
                       .c_str()),
       0);
@@ -133,6 +135,7 @@ TEST_F(FileConcurrentTest, NothingOfAnAppendThatDoesntFitIsThere) {
   EXPECT_EQ(Get("/small/log").size(), 6 + 4 * piece.size());
   EXPECT_EQ(NamesIn("/small"), 1u);
   Stop();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   EXPECT_EQ(std::system(absl::StrCat("umount ", At("/small")).c_str()), 0);
 }
 
@@ -254,6 +257,7 @@ TEST_F(FileConcurrentTest, NoEditOfManyIsLost) {
   Start();
   constexpr int kWriters = 4, kLines = 25;
   std::vector<std::thread> threads;
+  threads.reserve(kWriters);
   for (int who = 0; who < kWriters; ++who) {
     threads.emplace_back([&, who] {
       for (int i = 0; i < kLines; ++i) {

@@ -78,7 +78,7 @@ void ReadTree(int at, const std::string& path,
   for (const std::string& name : entries) {
     struct stat info = {};
     ASSERT_EQ(::fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW), 0);
-    const std::string own = path.empty() ? name : path + "/" + name;
+    const std::string own = path.empty() ? name : absl::StrCat(path, "/", name);
     Kept kept = {.type = info.st_mode & S_IFMT,
                  .seconds = info.st_mtim.tv_sec,
                  .nanos = info.st_mtim.tv_nsec};
@@ -166,7 +166,7 @@ class Grower {
     std::vector<std::string> names;
     for (int i = 0; i < count; ++i) {
       const std::string name = Name();
-      const std::string own = path + "/" + name;
+      const std::string own = absl::StrCat(path, "/", name);
       struct stat info = {};
       if (own.size() > PATH_MAX - 300 ||
           ::fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {

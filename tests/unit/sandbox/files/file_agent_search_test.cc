@@ -262,7 +262,8 @@ TEST_F(FileSearchTest, SearchesLinesOfAnyLength) {
   absl::StrAppend(&text, "\nlast");
   Put("/f", text);
   Start();
-  const auto column = [&](const std::string& pattern, GrepOptions options) {
+  const auto column = [&](const std::string& pattern,
+                          const GrepOptions& options) {
     const auto found = agent().Grep("/f", pattern, options, limits_);
     EXPECT_TRUE(found.ok());
     return found.value.lines.empty() ? 0 : found.value.lines[0].column;
