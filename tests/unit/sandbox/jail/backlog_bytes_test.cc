@@ -91,6 +91,7 @@ TEST_F(OwnSockets, GrowWithConnectionsUntilTheyAreAccepted) {
   EXPECT_GE(waiting, kConnections * (kBytes / 2));
   EXPECT_GT(BacklogBytes(self_, before + 1), before + 1);
   std::vector<os::Fd> accepted;
+  accepted.reserve(kConnections);
   for (int i = 0; i < kConnections; ++i) {
     accepted.emplace_back(::accept(server.get(), nullptr, nullptr));
   }

@@ -69,7 +69,8 @@ class NetlinkSocketsTest : public ::testing::Test {
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     sockaddr_nl any = {};
     any.nl_family = AF_NETLINK;
-    ::bind(fd.get(), reinterpret_cast<sockaddr*>(&any), sizeof(any));
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&any), sizeof(any)),
+              0);
     return fd;
   }
   // Asks for what is refused, and doesn't read that.

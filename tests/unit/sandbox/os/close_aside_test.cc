@@ -77,7 +77,8 @@ os::Fd Lingering(const os::Fd& listener) {
   socklen_t size = sizeof(address);
   ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
   os::Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), size);
+  EXPECT_EQ(
+      ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
   const linger wait = {.l_onoff = 1, .l_linger = kLongEnoughMs / 1000};
   ::setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof(wait));
   const std::vector<char> much(1 << 16);

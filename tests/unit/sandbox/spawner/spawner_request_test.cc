@@ -37,7 +37,7 @@ class SpawnerRequest : public ::testing::Test {
   }
 
   static absl::StatusOr<internal::SpawnerRequest> ReadAs(
-      const internal::SpawnerConfig& config, os::Packet packet) {
+      const internal::SpawnerConfig& config, const os::Packet& packet) {
     TemplateBook templates(config, os::Fd());
     return ReadRequest(templates, ZygoteOf(config), packet);
   }

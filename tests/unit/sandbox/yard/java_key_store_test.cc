@@ -8,7 +8,7 @@
 namespace sandglass::sandbox {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 
 constexpr size_t kSumBytes = 20;
 

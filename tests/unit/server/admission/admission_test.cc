@@ -263,6 +263,7 @@ TEST(Admission, ManyThreadsKeepTheLedgerStraight) {
   std::atomic<int> taken{0};
   std::atomic<int> inside{0};
   std::vector<std::thread> workers;
+  workers.reserve(4);
   for (int i = 0; i < 4; ++i) {
     workers.emplace_back([&] {
       while (auto admitted = admission.Pop()) {

@@ -43,8 +43,9 @@ class Simulation {
   };
   // False when the caller has no room in the queue.
   bool Add(const std::string& caller, const Wanted& wanted) {
-    if (queue_.waiting_shares().RoomFor(caller) != Shares::Room::kYes)
+    if (queue_.waiting_shares().RoomFor(caller) != Shares::Room::kYes) {
       return false;
+    }
     const auto run = MakeRun(User(1));
     wanted_[run.get()] = {caller, now_, wanted};
     queue_.Add({run, caller, wanted.memory_bytes, 1, At(now_ + 10)});

@@ -351,6 +351,7 @@ TEST_F(AuditLogTest, ManyThreadsMakeOneChain) {
                              .fsync_interval = absl::Milliseconds(10),
                              .max_file_bytes = 5000});
       std::vector<std::thread> threads;
+      threads.reserve(8);
       for (int t = 0; t < 8; ++t) {
         threads.emplace_back([&log, t] {
           for (int i = 0; i < 25; ++i) {

@@ -42,6 +42,7 @@ TEST(EventLoop, TasksComeFromManyThreads) {
     EventLoop loop;
     ASSERT_TRUE(loop.Start().ok());
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         for (int j = 0; j < 1000; ++j) loop.Post([&] { ++count; });

@@ -33,6 +33,7 @@ TEST(HelperOutput, EachLineIsAnEventAndOneThatRepeatsIsCounted) {
     ASSERT_TRUE(output.ok()) << output.status();
     (*output)->Divert();
     // An interpreter that can't start is tried again and again.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     const int status = std::system(
         "for i in $(seq 25); do echo 'Traceback (most recent call last):' >&2;"
         "echo \"  File \\\"x.py\\\", line 1\" >&2; done; printf last >&2");

@@ -211,9 +211,11 @@ TEST(Notify, SendsTheStateToTheServiceManager) {
   ASSERT_EQ(::bind(manager.get(), reinterpret_cast<sockaddr*>(&address),
                    sizeof(address)),
             0);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
   NotifyServiceManager("READY=1");
   NotifyServiceManager("FDSTORE=1", manager.get());
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::unsetenv("NOTIFY_SOCKET");
   char buffer[64] = {};
   ASSERT_EQ(::recv(manager.get(), buffer, sizeof(buffer), MSG_DONTWAIT), 7);

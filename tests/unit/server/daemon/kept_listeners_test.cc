@@ -56,7 +56,9 @@ int InChild(const std::function<int()>& what) {
 // With this socket as descriptor 3, as a service manager passes it.
 KeptListeners Passed(int socket, pid_t to) {
   ::dup2(socket, 3);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::setenv("LISTEN_PID", absl::StrCat(to).c_str(), 1);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::setenv("LISTEN_FDS", "1", 1);
   return KeptListeners::FromServiceManager();
 }
@@ -69,6 +71,7 @@ TEST(KeptListeners, TakesWhatTheServiceManagerPasses) {
   EXPECT_EQ(InChild([&] {
               KeptListeners listeners = Passed(listener.get(), ::getpid());
               listeners.CloseOthers();
+              // NOLINTNEXTLINE(concurrency-mt-unsafe)
               if (std::getenv("LISTEN_FDS") != nullptr) return 1;
               return listeners.Take(here).get() == 3 ? 0 : 2;
             }),
@@ -143,6 +146,7 @@ class SupervisedListeners : public ::testing::Test {
               0);
     const pid_t supervisor = ::fork();
     if (supervisor == 0) {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe)
       if (managed) ::setenv("NOTIFY_SOCKET", manager.c_str(), 1);
       KeptListeners listeners;
       ::_exit(Supervise(

@@ -115,6 +115,7 @@ TEST_F(SupervisorTest, StartsAgainAfterSigkillAndPassesSigtermOn) {
         sigset_t term;
         sigemptyset(&term);
         sigaddset(&term, SIGTERM);
+        // NOLINTNEXTLINE(concurrency-mt-unsafe)
         ::sigprocmask(SIG_BLOCK, &term, nullptr);
         Note();
         int signal = 0;
@@ -199,11 +200,13 @@ TEST_F(SupervisorTest, TellsTheServiceManagerBetweenTwoStarts) {
   ASSERT_EQ(::bind(manager, reinterpret_cast<const sockaddr*>(&address),
                    sizeof(address)),
             0);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
   const pid_t supervisor = Start([this](Heartbeat&) {
     Note();
     return Starts() < 3 ? 1 : 0;
   });
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::unsetenv("NOTIFY_SOCKET");
   EXPECT_EQ(Wait(supervisor), 0);
   for (int i = 0; i < 2; ++i) {
@@ -244,6 +247,7 @@ TEST_F(SupervisorTest, ADaemonThatIsStoppedEndsInOrderWhenItIsToldTo) {
     sigset_t term;
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ::sigprocmask(SIG_BLOCK, &term, nullptr);
     heartbeat.Rest();
     Note();

@@ -17,10 +17,13 @@ namespace {
 class WatchdogTimeTest : public ::testing::Test {
  protected:
   void TearDown() override {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ::unsetenv("WATCHDOG_USEC");
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ::unsetenv("WATCHDOG_PID");
   }
   static void Set(const char* name, const std::string& value) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
     ::setenv(name, value.c_str(), 1);
   }
 };
@@ -62,9 +65,10 @@ class WatchdogTest : public ::testing::Test {
   const MonotonicTime start_ = Now();
   std::vector<Watchdog::Done> asked_;
   int said_ = 0;
-  Watchdog watchdog_{absl::Seconds(40),
-                     [this](Watchdog::Done done) { asked_.push_back(done); },
-                     [this] { ++said_; }};
+  Watchdog watchdog_{
+      absl::Seconds(40),
+      [this](Watchdog::Done done) { asked_.push_back(std::move(done)); },
+      [this] { ++said_; }};
 };
 
 TEST_F(WatchdogTest, NotifiesSeveralTimesWithinTheTimeout) {

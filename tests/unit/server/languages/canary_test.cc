@@ -137,7 +137,7 @@ auto Prints(const std::string& text, int exit_code = 0) {
   };
 }
 
-auto Fails(absl::Status status) {
+auto Fails(const absl::Status& status) {
   return [=](const Job&) -> absl::StatusOr<JobResult> { return status; };
 }
 

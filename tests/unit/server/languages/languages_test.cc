@@ -281,6 +281,7 @@ class CanaryProbe : public ::testing::Test {
     auto table = policy::LanguageTable::Create({toy});
     EXPECT_TRUE(table.ok()) << table.status();
     std::vector<policy::Profile> profiles;
+    profiles.reserve(filters.size());
     for (const std::string& filter : filters) {
       profiles.push_back(
           {.name = filter, .description = "x", .seccomp = filter});

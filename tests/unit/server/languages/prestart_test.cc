@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sandbox/jail/job_frame.h"
@@ -80,8 +81,8 @@ TEST(EndMarker, IsRemovedWhereverItIsAndHoweverItIsCut) {
          {std::string(), std::string("text\n"), nul, nul + nul, word, big}) {
       for (const std::string& after : {std::string(), std::string("late")}) {
         for (const int code : {0, 7, 255}) {
-          const Told told = Listen(
-              before + word + std::to_string(code) + "\n" + after, piece);
+          const Told told =
+              Listen(absl::StrCat(before, word, code, "\n", after), piece);
           EXPECT_EQ(told.output, before + after) << piece;
           EXPECT_EQ(told.exit_code, code) << piece;
         }

@@ -18,7 +18,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using testing::TempDir;
 
 const LayerKey kKey = {policy::Ecosystem::kPython, "six", "t", "r"};

@@ -63,8 +63,8 @@ class LibraryInstallTest : public ::testing::Test {
     LibraryInstaller installer;
     installer.bounds = {.max_bytes = 100, .max_files = 7};
     CancelToken cancel;
-    const absl::Status done = InstallLibraries(
-        installer, *set, runner, unpacker, tree_.path(), {}, cancel);
+    absl::Status done = InstallLibraries(installer, *set, runner, unpacker,
+                                         tree_.path(), {}, cancel);
     unpacked_ += unpacker.calls();
     return done;
   }

@@ -91,6 +91,7 @@ class FindRegistryTest : public ::testing::Test {
     recipe_.hosts = {
         {.file = dir_.Path("tool.py"), .pattern = "FILES = \"([^\"]+)\""}};
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ~FindRegistryTest() override { ::unsetenv("SANDGLASS_TEST_INDEX"); }
 
   const sandglass::testing::TempDir dir_;
@@ -121,6 +122,7 @@ TEST_F(FindRegistryTest, TakesTheFirstPlaceThatSays) {
   EXPECT_EQ(found->url, "http://own.test.org:8081/");
   EXPECT_EQ(found->network.hosts[0].ports[0].last, 8081u);
 
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
   ::setenv("SANDGLASS_TEST_INDEX", "https://variable.test.org/", 1);
   found = FindRegistry(recipe_, {}, "toy");
   ASSERT_TRUE(found.ok()) << found.status();

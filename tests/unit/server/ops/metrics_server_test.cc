@@ -117,6 +117,7 @@ TEST_F(MetricsServerTest, ThoseWhoDoNotReadGiveWayBeforeThoseWhoCome) {
   while (asked_ < 128) absl::SleepFor(absl::Milliseconds(1));
   bytes_ = 300000;
   std::vector<os::Fd> scrapers;
+  scrapers.reserve(100);
   for (int i = 0; i < 100; ++i) scrapers.push_back(Connect());
   for (const os::Fd& scraper : scrapers) {
     Say(scraper, "GET /metrics HTTP/1.1\r\n\r\n");

@@ -435,6 +435,7 @@ TEST_F(CompileCacheTest, ManyUseItAtOnce) {
            .max_memory_bytes = 20'000,
            .upkeep_interval = absl::Milliseconds(1)});
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this, t, &program] {
       for (int i = 0; i < 300; ++i) {

@@ -119,6 +119,8 @@ inline Seen Receive(ConnectionTap& tap, const std::string& bytes, size_t piece,
   while (true) {
     std::vector<std::string> parts;
     std::vector<iovec> iov;
+    parts.reserve(buffers.size());
+    iov.reserve(buffers.size());
     for (const size_t size : buffers) parts.emplace_back(size, '?');
     for (std::string& part : parts) iov.push_back({part.data(), part.size()});
     msghdr message{};

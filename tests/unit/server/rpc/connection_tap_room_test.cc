@@ -16,13 +16,14 @@
 namespace sandglass::server {
 namespace {
 
+// The words of its tests. NOLINTNEXTLINE(google-build-using-namespace)
 using namespace tap_fixture;
 
 TEST_F(ConnectionTapTest, AMessageHasRoomUntilItsCallIsOver) {
   // With the bytes before it, in which its length is.
   constexpr uint64_t kRoom = 12005;
   const auto begin = [&](uint32_t stream) {
-    const Seen seen = Receive(
+    Seen seen = Receive(
         tap_,
         (stream == 1 ? std::string(kPreface) : "") + Headers(stream) +
             Frame(Http2Frame::kData, 0, stream, Prefix(12000) + "first bytes"),

@@ -18,6 +18,7 @@
 namespace sandglass::server {
 namespace {
 
+// The words of its tests. NOLINTNEXTLINE(google-build-using-namespace)
 using namespace tap_fixture;
 
 std::string BegunAndReset(uint32_t first, int calls) {
