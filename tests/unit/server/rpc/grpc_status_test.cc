@@ -13,8 +13,6 @@
 namespace sandglass::server {
 namespace {
 
-using ::testing::HasSubstr;
-
 template <typename Detail>
 Detail DetailOf(const grpc::Status& status) {
   google::rpc::Status rich;
@@ -29,54 +27,54 @@ Detail DetailOf(const grpc::Status& status) {
 
 struct Row {
   absl::Status status;
-  grpc::StatusCode code;
   std::string reason;
+  grpc::StatusCode code;
   bool retry;
 };
 
 TEST(Errors, EachHasItsCodeReasonAndRetryHint) {
   const absl::Duration soon = absl::Milliseconds(1500);
   const Row rows[] = {
-      {InvalidRequest({{"code", "is empty"}}),
-       grpc::StatusCode::INVALID_ARGUMENT, "INVALID_REQUEST", false},
-      {MalformedMessage("T"), grpc::StatusCode::INVALID_ARGUMENT,
-       "MALFORMED_MESSAGE", false},
-      {LanguageUnavailable("no"), grpc::StatusCode::FAILED_PRECONDITION,
-       "LANGUAGE_UNAVAILABLE", false},
-      {NeverFits(2, 1), grpc::StatusCode::FAILED_PRECONDITION,
-       "MEMORY_BUDGET_TOO_SMALL", false},
-      {QueueFull(3, soon), grpc::StatusCode::RESOURCE_EXHAUSTED, "QUEUE_FULL",
+      {InvalidRequest({{"code", "is empty"}}), "INVALID_REQUEST",
+       grpc::StatusCode::INVALID_ARGUMENT, false},
+      {MalformedMessage("T"), "MALFORMED_MESSAGE",
+       grpc::StatusCode::INVALID_ARGUMENT, false},
+      {LanguageUnavailable("no"), "LANGUAGE_UNAVAILABLE",
+       grpc::StatusCode::FAILED_PRECONDITION, false},
+      {NeverFits(2, 1), "MEMORY_BUDGET_TOO_SMALL",
+       grpc::StatusCode::FAILED_PRECONDITION, false},
+      {QueueFull(3, soon), "QUEUE_FULL", grpc::StatusCode::RESOURCE_EXHAUSTED,
        true},
-      {QueueShareFull("uid:1", 3, 4, soon),
-       grpc::StatusCode::RESOURCE_EXHAUSTED, "QUEUE_SHARE_FULL", true},
-      {QueueBytesFull(3, soon), grpc::StatusCode::RESOURCE_EXHAUSTED,
-       "QUEUE_BYTES_FULL", true},
-      {QueueTimeout(soon, soon), grpc::StatusCode::RESOURCE_EXHAUSTED,
-       "QUEUE_TIMEOUT", true},
-      {DeadlineTooShort(soon, soon), grpc::StatusCode::DEADLINE_EXCEEDED,
-       "DEADLINE_TOO_SHORT", false},
-      {RequestIdReused("x"), grpc::StatusCode::ALREADY_EXISTS,
-       "REQUEST_ID_REUSED", false},
-      {RunNotFound("x"), grpc::StatusCode::NOT_FOUND, "RUN_NOT_FOUND", false},
-      {AnswerBytesFull("uid:1", 2, 1, "so"),
-       grpc::StatusCode::RESOURCE_EXHAUSTED, "ANSWER_BYTES_FULL", false},
-      {AuditUnwritable("/a", "full"), grpc::StatusCode::UNAVAILABLE,
-       "AUDIT_UNWRITABLE", true},
-      {ShuttingDown(), grpc::StatusCode::UNAVAILABLE, "SHUTTING_DOWN", true},
-      {UnknownCaller(), grpc::StatusCode::UNAUTHENTICATED, "UNKNOWN_CALLER",
+      {QueueShareFull("uid:1", 3, 4, soon), "QUEUE_SHARE_FULL",
+       grpc::StatusCode::RESOURCE_EXHAUSTED, true},
+      {QueueBytesFull(3, soon), "QUEUE_BYTES_FULL",
+       grpc::StatusCode::RESOURCE_EXHAUSTED, true},
+      {QueueTimeout(soon, soon), "QUEUE_TIMEOUT",
+       grpc::StatusCode::RESOURCE_EXHAUSTED, true},
+      {DeadlineTooShort(soon, soon), "DEADLINE_TOO_SHORT",
+       grpc::StatusCode::DEADLINE_EXCEEDED, false},
+      {RequestIdReused("x"), "REQUEST_ID_REUSED",
+       grpc::StatusCode::ALREADY_EXISTS, false},
+      {RunNotFound("x"), "RUN_NOT_FOUND", grpc::StatusCode::NOT_FOUND, false},
+      {AnswerBytesFull("uid:1", 2, 1, "so"), "ANSWER_BYTES_FULL",
+       grpc::StatusCode::RESOURCE_EXHAUSTED, false},
+      {AuditUnwritable("/a", "full"), "AUDIT_UNWRITABLE",
+       grpc::StatusCode::UNAVAILABLE, true},
+      {ShuttingDown(), "SHUTTING_DOWN", grpc::StatusCode::UNAVAILABLE, true},
+      {UnknownCaller(), "UNKNOWN_CALLER", grpc::StatusCode::UNAUTHENTICATED,
        false},
-      {RunFailed(absl::InternalError("mount_proc: EPERM")),
-       grpc::StatusCode::INTERNAL, "JAIL_FAILED", false},
-      {RunFailed(absl::UnavailableError("gone")), grpc::StatusCode::UNAVAILABLE,
-       "SANDBOX_UNAVAILABLE", true},
-      {RunFailed(absl::ResourceExhaustedError("full")),
-       grpc::StatusCode::RESOURCE_EXHAUSTED, "NO_JAIL_SLOT", true},
+      {RunFailed(absl::InternalError("mount_proc: EPERM")), "JAIL_FAILED",
+       grpc::StatusCode::INTERNAL, false},
+      {RunFailed(absl::UnavailableError("gone")), "SANDBOX_UNAVAILABLE",
+       grpc::StatusCode::UNAVAILABLE, true},
+      {RunFailed(absl::ResourceExhaustedError("full")), "NO_JAIL_SLOT",
+       grpc::StatusCode::RESOURCE_EXHAUSTED, true},
       // The sandbox's own mark is none of a reason, and isn't sent.
-      {RunFailed(sandbox::SetupFailure(0, ENOMEM)),
-       grpc::StatusCode::RESOURCE_EXHAUSTED, "NO_JAIL_SLOT", true},
-      {sandbox::SetupFailure(0, ENOMEM), grpc::StatusCode::RESOURCE_EXHAUSTED,
-       "UNEXPECTED", false},
-      {absl::InternalError("naked"), grpc::StatusCode::INTERNAL, "UNEXPECTED",
+      {RunFailed(sandbox::SetupFailure(0, ENOMEM)), "NO_JAIL_SLOT",
+       grpc::StatusCode::RESOURCE_EXHAUSTED, true},
+      {sandbox::SetupFailure(0, ENOMEM), "UNEXPECTED",
+       grpc::StatusCode::RESOURCE_EXHAUSTED, false},
+      {absl::InternalError("naked"), "UNEXPECTED", grpc::StatusCode::INTERNAL,
        false},
   };
   for (const Row& row : rows) {

@@ -130,6 +130,7 @@ TEST_F(ServiceTest, NoCallIsCancelledWhileTheServerEnds) {
   std::atomic<int> answered = 0;
   std::atomic<int> cancelled = 0;
   std::vector<std::thread> clients;
+  clients.reserve(kClients);
   for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&] {
       grpc::ChannelArguments own;

@@ -186,7 +186,9 @@ TEST_F(DispatcherTest, ManyCallsThatComeAndGoLeaveNothing) {
   options_.admission.max_running = 4;
   options_.admission.max_queued = 1000;
   std::vector<std::unique_ptr<RecordingListener>> listeners;
+  listeners.reserve(200);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 200; ++i) {
     listeners.push_back(std::make_unique<RecordingListener>());
   }

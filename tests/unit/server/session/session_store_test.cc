@@ -444,7 +444,8 @@ TEST_F(SessionStoreTest, ALongLifeKeepsTheListSmall) {
   while (true) {
     CopyChange change(copy);
     // One new file, and one that changes each time.
-    const std::string content(1 + next * 37 % 9000, 'a' + next % 26);
+    const std::string content(1 + next * 37 % 9000,
+                              static_cast<char>('a' + next % 26));
     const auto file = os::MakeMemfd("content", content);
     if (!change.PutFile(Entry(absl::StrCat("f", next)), *file, 0, "").ok() ||
         !change.PutFile(Entry("all"), *file, 0, "").ok() ||
