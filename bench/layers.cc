@@ -91,7 +91,7 @@ absl::Status InRounds(int rounds, const std::string& what, const Visit& visit) {
   for (int round = -1; round < rounds; ++round) {
     std::shuffle(order.begin(), order.end(), random);
     for (const char* layers : order) {
-      const absl::Status status = visit(layers, round >= 0);
+      absl::Status status = visit(layers, round >= 0);
       if (!status.ok()) return status;
     }
     if (round >= 0) Progress(what, round + 1, rounds);
@@ -105,7 +105,7 @@ absl::Status MeasureProgram(const LayersOptions& options,
   std::map<std::string, std::vector<absl::Duration>> times;
   std::map<std::string, std::vector<absl::Duration>> cpu;
   std::string output;
-  const absl::Status status = InRounds(
+  absl::Status status = InRounds(
       // The bar's margin is less than what other processes on a machine change.
       absl::string_view(program.name) == kLayersJudged ? 3 * options.rounds
                                                        : options.rounds,
@@ -148,7 +148,7 @@ absl::Status MeasureCalls(const LayersOptions& options, LayersReport& report) {
   absl::StrAppend(&file, "/file");
   std::ofstream(file) << "a line\n";
   std::map<std::string, NamedSamples> samples;
-  const absl::Status status = InRounds(
+  absl::Status status = InRounds(
       options.rounds, "layers, single calls",
       [&](const char* layers, bool counts) {
         const absl::StatusOr<CommandResult> run =
