@@ -89,13 +89,14 @@ void JudgeRules(const Report& report, std::vector<BarLine>& lines) {
   }
 }
 
-// The row of this contender with the most runs a second; nullptr when there is
-// none with figures.
+// The row of this contender with the most runs a second; nullptr when none made
+// a run.
 const Row* FindFastest(const Report& report, const std::string& contender) {
   const Row* fastest = nullptr;
   for (const Row& row : report.rows) {
     if (row.program != kTrivial || row.contender != contender ||
-        row.in_flight == 0 || !HasFigures(&row) || !row.runs_per_second) {
+        row.in_flight == 0 || !HasFigures(&row) ||
+        row.runs_per_second.value_or(0) <= 0) {
       continue;
     }
     if (fastest == nullptr ||
@@ -157,7 +158,9 @@ void JudgeRates(const Report& report, std::vector<BarLine>& lines) {
                            " in flight, ms");
   cost.limit = Milliseconds(kRunCpu);
   if (!HasFigures(crowded)) return;
-  if (crowded->runs_per_second) FillRate(*crowded, *ours, lines.end()[-2]);
+  if (crowded->runs_per_second && ours != nullptr) {
+    FillRate(*crowded, *ours, lines.end()[-2]);
+  }
   if (crowded->cpu) {
     cost.value = Milliseconds(*crowded->cpu);
     cost.numbers = absl::StrCat(Ms(*crowded->cpu), " ms");

@@ -120,6 +120,8 @@ TEST(BenchBars, TheMostRunsASecondAreComparedWithBaresMost) {
   EXPECT_EQ(Only(report), Verdict(true));
   report.rows[2].runs_per_second = report.rows[3].runs_per_second = 199;
   EXPECT_EQ(Only(report), Verdict(false));
+  report.rows[0].runs_per_second = report.rows[1].runs_per_second = 0;
+  EXPECT_EQ(Only(report), Verdict());
   report.rows[0].time = report.rows[1].time = {};
   EXPECT_EQ(Only(report), Verdict());
 }

@@ -7,12 +7,10 @@
 #include "sandbox/os/clocks.h"
 
 namespace sandglass::sandbox {
-namespace {
 
-// A process that was killed has closed its channel some time before it is gone.
-constexpr absl::Duration kEnding = absl::Seconds(5);
-
-}  // namespace
+YardGroup::~YardGroup() {
+  for (const auto& port : ports_) port->StopReader();
+}
 
 void YardGroup::Add(std::unique_ptr<YardPort> port) {
   ports_.push_back(std::move(port));
@@ -37,7 +35,7 @@ size_t YardGroup::Choose() const {
 bool YardGroup::GoesOnWithout(const YardPort& lost) const {
   return std::any_of(ports_.begin(), ports_.end(),
                      [](const auto& port) { return !port->IsBroken(); }) &&
-         lost.AwaitEnd(kEnding);
+         lost.AwaitEnd();
 }
 
 absl::StatusOr<std::unique_ptr<Jail>> YardGroup::CreateJail(

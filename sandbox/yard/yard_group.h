@@ -22,6 +22,10 @@ namespace sandglass::sandbox {
 // Thread-safe, but for Add.
 class YardGroup {
  public:
+  // All readers end before the first port goes, since each may ask for the
+  // others.
+  ~YardGroup();
+
   // Call before the reader of any of its ports is started.
   void Add(std::unique_ptr<YardPort> port);
 

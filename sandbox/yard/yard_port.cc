@@ -30,16 +30,17 @@ YardPort::YardPort(Yard yard, bool has_zygote, uint32_t max_jails,
       serves_(!has_zygote) {}
 
 YardPort::~YardPort() {
-  if (reader_.joinable()) {
-    const uint64_t one = 1;
-    (void)!::write(stop_.get(), &one, sizeof(one));
-    reader_.join();
-  }
+  StopReader();
   yard_.channel.reset();
-  // The yard's PID 1 ends at EOF, and the kernel kills the rest. It is reaped
-  // here, so that it doesn't stay a zombie while the daemon lives on.
-  struct pollfd fd = {yard_.pidfd.get(), POLLIN, 0};
-  if (::poll(&fd, 1, 5000) == 1) ::waitpid(yard_.pid, nullptr, 0);
+  // The yard's PID 1 ends at EOF, and the kernel kills the rest.
+  (void)AwaitEnd();
+}
+
+void YardPort::StopReader() {
+  if (!reader_.joinable()) return;
+  const uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof(one));
+  reader_.join();
 }
 
 absl::Status YardPort::StartReader(std::function<void(absl::Status)> on_death,
@@ -54,6 +55,8 @@ absl::Status YardPort::StartReader(std::function<void(absl::Status)> on_death,
       broken_ = status;
       serves_ = false;
       is_broken_ = true;
+      // Nobody will report them gone.
+      live_.clear();
     }
     on_death(status);
   });
@@ -92,6 +95,11 @@ absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
           yard_.channel.get(), request.SerializeAsString(), {}, os::Wait::kNo);
       !sent.ok()) {
     live_.erase(id);
+    // The reader finds that out, too, but perhaps later.
+    if (absl::IsUnavailable(sent)) {
+      serves_ = false;
+      is_broken_ = true;
+    }
     return sent;
   }
   waiting_.insert(id);
@@ -114,10 +122,16 @@ absl::StatusOr<std::unique_ptr<Jail>> YardPort::CreateJail(
   return std::make_unique<Jail>(*std::move(parts));
 }
 
-bool YardPort::AwaitEnd(absl::Duration timeout) const {
+bool YardPort::AwaitEnd() const {
+  // A process that was killed has closed its channel some time before it is
+  // gone.
+  constexpr int kEndingMs = 5000;
   struct pollfd fd = {yard_.pidfd.get(), POLLIN, 0};
-  const auto timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(timeout));
-  return ::poll(&fd, 1, timeout_ms) == 1;
+  if (::poll(&fd, 1, kEndingMs) != 1) return false;
+  // Reaped at most once, and nobody else who has its number by then.
+  ::waitid(P_PIDFD, static_cast<id_t>(yard_.pidfd.get()), nullptr,
+           WEXITED | WNOHANG);
+  return true;
 }
 
 uint32_t YardPort::live_jails() const {

@@ -51,6 +51,9 @@ class YardPort {
   // The same as the functions of Sandbox, for this yard alone.
   absl::Status StartReader(std::function<void(absl::Status)> on_death,
                            absl::Duration look_every = kLookEvery);
+  // Ends the reader's thread. A call of `on_death` that it is in comes to its
+  // end first.
+  void StopReader();
   // Whether a request for a jail can be carried out at once: the yard needs no
   // zygote, or has one that accepts orders.
   bool Serves() const { return serves_; }
@@ -58,8 +61,8 @@ class YardPort {
   // protocol.
   bool IsBroken() const { return is_broken_; }
   // Waits until the spawner's process has ended, with which everything in the
-  // yard ends.
-  bool AwaitEnd(absl::Duration timeout) const;
+  // yard ends, and reaps it. False when that takes longer than it should.
+  bool AwaitEnd() const;
   // Whether it has left some questions unanswered, and so may be hung.
   bool IsSilent() const { return unanswered_looks_ >= kLooksToTellOf; }
   absl::StatusOr<std::unique_ptr<Jail>> CreateJail(
@@ -101,7 +104,7 @@ class YardPort {
   std::thread reader_;
   std::atomic<int> unanswered_looks_ = 0;
   std::atomic<bool> serves_;
-  std::atomic<bool> is_broken_ = false;  // after broken_ is set
+  std::atomic<bool> is_broken_ = false;
   mutable absl::Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;

@@ -136,6 +136,33 @@ TEST_F(YardGroupTest, WhatASpawnerWasAskedForAsItEndedAnotherMakes) {
   Refuse(1, next);
 }
 
+// As at a stop of the machine, which ends spawners and daemon at once.
+TEST_F(YardGroupTest, SpawnersMayEndWhileTheGroupGoes) {
+  for (int round = 0; round < 50; ++round) {
+    auto group = std::make_unique<YardGroup>();
+    std::vector<os::Fd> spawners;
+    for (int i = 0; i < 4; ++i) {
+      auto channel = os::SeqPacketPair();
+      ASSERT_TRUE(channel.ok()) << channel.status();
+      Yard yard;
+      yard.channel = std::move(channel->first);
+      yard.pidfd.reset(::eventfd(1, EFD_CLOEXEC));
+      spawners.push_back(std::move(channel->second));
+      group->Add(std::make_unique<YardPort>(std::move(yard), false, 8, false));
+      const YardPort& port = *group->ports().back();
+      ASSERT_TRUE(group->ports()
+                      .back()
+                      ->StartReader([&group = *group, &port](const auto&) {
+                        (void)group.GoesOnWithout(port);
+                      })
+                      .ok());
+    }
+    std::thread end([&] { spawners.clear(); });
+    group.reset();
+    end.join();
+  }
+}
+
 TEST_F(YardGroupTest, TheLastOneIsMissed) {
   for (int i = 0; i < 2; ++i) AddYard(true);
   spawners_[0].reset();
