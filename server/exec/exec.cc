@@ -48,7 +48,8 @@ Exec::~Exec() {
   StopWatching(err_);
   StopWriting();
   around_.loop->Forget(events_watch_);
-  for (uint64_t* timer : {&limit_timer_, &kill_timer_, &stall_timer_}) {
+  for (uint64_t* timer :
+       {&limit_timer_, &kill_timer_, &stall_timer_, &pause_timer_}) {
     StopTimer(*timer);
   }
 }
@@ -159,6 +160,7 @@ void Exec::FinishWhenAlone() {
   gave_up_ = true;
   around_.loop->Forget(std::exchange(events_watch_, 0));
   StopTimer(kill_timer_);
+  StopTimer(pause_timer_);
   for (Source* source : {&out_, &err_}) {
     StopWatching(*source);
     // Other processes may still have its pipe open, but that doesn't keep the
@@ -291,18 +293,29 @@ void Exec::OutputTaken() {
 
 void Exec::WatchOutput() {
   const bool waits = MustWait();
+  const bool pauses = pace_.Pauses(Now());
   for (Source* source : {&out_, &err_}) {
-    if (waits || !source->fd.valid()) {
+    if (waits || pauses || !source->fd.valid()) {
       StopWatching(*source);
     } else if (source->watch == 0) {
       source->watch = Watch(source->fd, EPOLLIN,
                             [source](Exec& exec) { exec.ReadSome(*source); });
     }
   }
+  if (pauses && pause_timer_ == 0) {
+    SetTimer(pause_timer_, pace_.end(), &Exec::ReadAfterPause);
+  }
   if (!waits) return StopTimer(stall_timer_);
   if (stall_timer_ == 0) {
     SetTimer(stall_timer_, After(Now(), kPatience), &Exec::Stalled);
   }
+}
+
+void Exec::ReadAfterPause() {
+  if (state_ != State::kRunning && state_ != State::kEnding) return;
+  const bool err_first = pace_.last_stream() == Stream::kStderr;
+  ReadSome(err_first ? err_ : out_);
+  ReadSome(err_first ? out_ : err_);
 }
 
 uint64_t Exec::Watch(const os::Fd& fd, uint32_t events,
@@ -332,6 +345,7 @@ bool Exec::ReadOnce(Source& source) {
     source.fd.reset();
     return false;
   }
+  pace_.Record(source.stream, data->size(), Now());
   AppendOutput(source, source.redaction.Feed(*data));
   CheckLimits();
   return true;

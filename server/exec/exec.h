@@ -20,6 +20,7 @@
 #include "server/exec/exec_surroundings.h"
 #include "server/job/death.h"
 #include "server/job/limit_watch.h"
+#include "server/job/output_pace.h"
 #include "server/job/output_redaction.h"
 #include "server/session/jail_processes.h"
 #include "server/session/session.h"
@@ -144,8 +145,10 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   bool MustWait() const;
   uint64_t WantedFrom() const;
-  // Watches its output, or stops reading when the output has to wait.
+  // Watches its output, or stops reading when the output has to wait or comes
+  // in small pieces.
   void WatchOutput();
+  void ReadAfterPause();
   void StopWatching(Source& source);
   void ReadSome(Source& source);
   // Returns false when nothing is there now.
@@ -200,6 +203,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   Source out_;
   Source err_;
   ExecOutput output_;
+  OutputPace pace_;
 
   os::Fd stdin_fd_;  // empty on a terminal
   std::string stdin_;
@@ -210,6 +214,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
 
   LimitWatch limit_watch_;
   uint64_t limit_timer_ = 0, kill_timer_ = 0, stall_timer_ = 0;
+  uint64_t pause_timer_ = 0;
   absl::Duration grace_left_;
   uint64_t events_watch_ = 0;
   std::optional<Death> death_;  // while it is awaited

@@ -180,11 +180,14 @@ class JobRun {
 
   // Waits for any event and handles what came.
   absl::Status PollOnce(MonotonicTime deadline) {
+    const OutputPace& pace = output_.pace();
+    const bool reads = !pace.Pauses(Now());
+    if (!reads) deadline = std::min(deadline, pace.end());
     // poll(2) skips negative descriptors.
     struct pollfd fds[] = {
         {gone_ ? -1 : jail_->control_fd(), POLLIN, 0},
-        {stdout_.get(), POLLIN, 0},
-        {stderr_.get(), POLLIN, 0},
+        {reads ? stdout_.get() : -1, POLLIN, 0},
+        {reads ? stderr_.get() : -1, POLLIN, 0},
         {input_.fd(), POLLOUT, 0},
         {ending_ ? -1 : cancel_.fd(), POLLIN, 0},
         {oom_after_.has_value() ? -1 : jail_->oom_fd(),
@@ -197,11 +200,8 @@ class JobRun {
     if (fds[0].revents != 0 || fds[7].revents != 0) {
       if (absl::Status status = HandleEvents(); !status.ok()) return status;
     }
-    if (fds[1].revents != 0) {
-      output_.Read(Stream::kStdout);
-      HandleEndMarker();
-    }
-    if (fds[2].revents != 0) output_.Read(Stream::kStderr);
+    output_.Read(fds[1].revents != 0, fds[2].revents != 0);
+    HandleEndMarker();
     if (fds[3].revents != 0) input_.Write();
     return absl::OkStatus();
   }

@@ -34,6 +34,13 @@ bool OutputPump::Read(Stream stream) {
   return Read(stream == Stream::kStdout ? out_ : err_);
 }
 
+void OutputPump::Read(bool from_out, bool from_err) {
+  const bool err_first = pace_.last_stream() == Stream::kStderr;
+  if (from_err && err_first) Read(err_);
+  if (from_out) Read(out_);
+  if (from_err && !err_first) Read(err_);
+}
+
 bool OutputPump::Read(Source& source) {
   std::optional<std::string_view> data = ReadPipe(source.fd.get());
   if (!data.has_value()) return false;
@@ -42,6 +49,7 @@ bool OutputPump::Read(Source& source) {
     return false;
   }
   const MonotonicTime now = Now();
+  pace_.Record(source.stream, data->size(), now);
   if (&source == &out_ && !note_.exit_code()) {
     data = note_.Feed(*data);
     if (note_.exit_code()) noted_at_ = now;

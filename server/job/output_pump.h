@@ -12,6 +12,7 @@
 #include "server/job/end_marker.h"
 #include "server/job/job.h"
 #include "server/job/output_buffer.h"
+#include "server/job/output_pace.h"
 #include "server/job/output_redaction.h"
 #include "server/job/run_listener.h"
 
@@ -42,6 +43,10 @@ class OutputPump {
 
   // Reads once. Returns true while there may be more.
   bool Read(Stream stream);
+  // Reads once from each that has something, the one first that was read last.
+  void Read(bool from_out, bool from_err);
+  // When to wait for output, and whether to.
+  const OutputPace& pace() const { return pace_; }
   // Reads everything that is in the pipes now.
   void ReadWaiting();
   // Does the same for the last time, and hands on what was held back.
@@ -84,6 +89,7 @@ class OutputPump {
   const uint64_t max_told_;
   Source out_;
   Source err_;
+  OutputPace pace_;
   EndMarker note_;
   MonotonicTime start_;
   MonotonicTime noted_at_;

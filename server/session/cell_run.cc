@@ -90,22 +90,24 @@ class CellRun {
   }
 
   absl::Status PollOnce() {
+    MonotonicTime deadline = std::min(
+        limit_watch_.next(), death_.has_value() ? death_->next() : patience_);
+    const OutputPace& pace = output_.pace();
+    const bool reads = !pace.Pauses(Now());
+    if (!reads) deadline = std::min(deadline, pace.end());
     struct pollfd fds[] = {
         {fate_.control_fd, POLLIN, 0},
         {kernel_.fds.channel.get(), POLLIN, 0},
-        {kernel_.fds.stdout_fd.get(), POLLIN, 0},
-        {kernel_.fds.stderr_fd.get(), POLLIN, 0},
+        {reads ? kernel_.fds.stdout_fd.get() : -1, POLLIN, 0},
+        {reads ? kernel_.fds.stderr_fd.get() : -1, POLLIN, 0},
         {written_ < command_.size() ? kernel_.fds.stdin_fd.get() : -1, POLLOUT,
          0},
         {limit_watch_.kill().has_value() ? -1 : cancel_.fd(), POLLIN, 0},
     };
-    PollUntil(fds, std::size(fds),
-              std::min(limit_watch_.next(),
-                       death_.has_value() ? death_->next() : patience_));
+    PollUntil(fds, std::size(fds), deadline);
     // ORDER: output is read first, so that what is displayed comes after what
     // was written before it.
-    if (fds[2].revents != 0) output_.Read(Stream::kStdout);
-    if (fds[3].revents != 0) output_.Read(Stream::kStderr);
+    output_.Read(fds[2].revents != 0, fds[3].revents != 0);
     if (fds[4].revents != 0) Write();
     if (fds[1].revents != 0) {
       if (absl::Status status = ReadEvents(); !status.ok()) return status;
