@@ -9,6 +9,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "policy/text/json_reader.h"
 #include "server/base/log.h"
 #include "server/base/version.h"
@@ -60,6 +61,11 @@ int Refuse(const std::string& error, server::LogFormat log_format) {
 }  // namespace
 
 int main(int argc, char** argv) {
+#ifdef NDEBUG
+  // Distributions build Abseil with it, and then each lock takes a lock that
+  // all threads share, and a cycle ends the process. Tests still look for them.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+#endif
   // The daemon starts itself under another name; not for people.
   if (server::IsUnpacker(argc, argv)) return server::ServeUnpacker();
   const server::LogFormat log_format = server::StartEarlyLog(argc, argv);
