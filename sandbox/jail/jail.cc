@@ -46,8 +46,20 @@ Jail::Jail(Parts parts)
   if (!memory_on_v1()) memory_events_ = counters_.Open("memory.events");
 }
 
-// ORDER: everything that still runs is killed before the network goes.
-Jail::~Jail() { (void)KillJail(); }
+Jail::~Jail() {
+  // ORDER: everything that still runs is killed before the network goes.
+  // A session's jail has no pidfd; what init starts for a session doesn't ask.
+  if (!KillJail().ok() || sockets_ == nullptr || !parts_.init_pidfd.valid() ||
+      has_network() || !sockets_->EndUnused()) {
+    return;
+  }
+  // ORDER: init, which was killed, doesn't read this any more. If it should, or
+  // it can't be sent, the network isn't used again.
+  internal::InitRequest request;
+  request.mutable_network_unused();
+  (void)os::SendPacket(parts_.control.get(), request.SerializeAsString(), {},
+                       os::Wait::kNo);
+}
 
 void Jail::SetNetwork(std::unique_ptr<NetworkLease> network) {
   network_ = std::move(network);

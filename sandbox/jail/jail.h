@@ -19,6 +19,7 @@
 #include "sandbox/jail/jail_event.h"
 #include "sandbox/jail/jail_process.h"
 #include "sandbox/jail/network_lease.h"
+#include "sandbox/jail/socket_watch.h"
 #include "sandbox/os/fd.h"
 #include "sandbox/os/seqpacket.h"
 #include "sandbox/wire/network_use.h"
@@ -61,21 +62,19 @@ class Jail {
     uint64_t id = 0;
     os::Fd init_pidfd;
     os::Fd control;
-    os::Fd kill_jail, kill_run;
-    os::Fd run_events, freeze_run;
+    os::Fd kill_jail, kill_run, run_events, freeze_run;
     CounterGroups groups;
     os::Fd oom_event;        // v1 eventfd, or empty
     os::Fd netlink_sockets;  // their list
     os::Fd runner;           // socket to its runner, or empty
-    // For the egress proxy: the sockets of MakeJailDoors in their order, or
-    // none.
+    // For the egress proxy: the sockets of MakeJailDoors in order, or none.
     std::vector<os::Fd> doors;
     std::vector<StepTiming> steps;
     bool made_ahead = false;
     bool traces_calls = false;
   };
   explicit Jail(Parts parts);
-  // Kills everything in the jail (one write, no waiting).
+  // Kills all in it (one write), and tells the spawner if nobody made a socket.
   ~Jail();
   Jail(const Jail&) = delete;
   Jail& operator=(const Jail&) = delete;
@@ -220,7 +219,8 @@ class Jail {
   CounterFiles counters_;
   std::shared_ptr<const void> held_;
   std::unique_ptr<NetworkLease> network_;
-  os::Fd memory_events_;  // v2 only
+  std::shared_ptr<SocketWatch::Listener> sockets_;  // of its runner, or null
+  os::Fd memory_events_;                            // v2 only
   const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_, tmp_fs_, workspace_fs_;
   os::Fd report_;  // pipe from the runner's program

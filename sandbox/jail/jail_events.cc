@@ -13,6 +13,7 @@
 #include "policy/text/paths.h"
 #include "sandbox/jail/jail.h"
 #include "sandbox/jail/untrusted_fds.h"
+#include "sandbox/os/asked_calls.h"
 #include "sandbox/os/files.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/seqpacket.h"
@@ -267,9 +268,15 @@ absl::StatusOr<std::optional<JailEvent>> Jail::HandleRunnerEvent(
     return StartedEvent{event.nanoseconds};
   }
   if (event.kind != RunnerEventKind::kReady || report_.valid() ||
-      fds.size() != 4 || !AddSteps(packet, event, parts_.steps) ||
-      !IsPipeEnd(fds[3], O_RDONLY) || !AdoptStreams(fds)) {
+      fds.size() < 4 || fds.size() > 5 ||
+      !AddSteps(packet, event, parts_.steps) || !IsPipeEnd(fds[3], O_RDONLY) ||
+      (fds.size() == 5 && !os::IsListener(fds[4])) || !AdoptStreams(fds)) {
     return BrokenProtocol();
+  }
+  if (fds.size() == 5) {
+    sockets_ = SocketWatch::Shared().Watch(std::move(fds[4]));
+    // Without an answer its program would wait for ever.
+    if (sockets_ == nullptr) return DescriptorsLost();
   }
   report_ = std::move(fds[3]);
   counters_.CpuTime(spent_user_, spent_system_);

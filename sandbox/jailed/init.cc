@@ -232,6 +232,7 @@ class Init {
       case internal::InitRequest::kEndProcess:
         processes_.End(request.end_process().process_id());
         return;
+      case internal::InitRequest::kNetworkUnused:
       case internal::InitRequest::REQUEST_NOT_SET:
         break;
     }

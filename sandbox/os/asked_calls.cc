@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <iterator>
 
 namespace sandglass::os {
@@ -26,6 +28,20 @@ bool RefuseCall(const Fd& listener, const AskedCall& call, int error) {
   answer.id = call.id;
   answer.error = -error;
   return ::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+}
+
+bool AllowCall(const Fd& listener, const AskedCall& call) {
+  struct seccomp_notif_resp answer = {};
+  answer.id = call.id;
+  answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  return ::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+}
+
+bool IsListener(const Fd& fd) {
+  // No question has this number; anything else doesn't know the request.
+  uint64_t none = 0;
+  return ::ioctl(fd.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &none) != 0 &&
+         errno == ENOENT;
 }
 
 }  // namespace sandglass::os

@@ -31,6 +31,14 @@ bool ReceiveCall(const Fd& listener, AskedCall& call);
 // (an errno). Returns false and sets errno on failure; ENOENT as above.
 bool RefuseCall(const Fd& listener, const AskedCall& call, int error);
 
+// Lets the kernel do the call, with the arguments that it has in registers
+// (Linux 5.5). What they point to may have changed since the question. Returns
+// false and sets errno on failure; ENOENT as above.
+bool AllowCall(const Fd& listener, const AskedCall& call);
+
+// True for a listener.
+bool IsListener(const Fd& fd);
+
 }  // namespace sandglass::os
 
 #endif  // SANDGLASS_SANDBOX_OS_ASKED_CALLS_H_

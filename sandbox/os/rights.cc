@@ -1,6 +1,8 @@
 #include "sandbox/os/rights.h"
 
+#include <linux/audit.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 
 namespace sandglass::os {
@@ -98,6 +101,23 @@ Fd InstallAskingFilter(absl::Span<const sock_filter> filter) {
   };
   const int listener = install(kWaitKillable);
   return Fd(listener < 0 && errno == EINVAL ? install(0) : listener);
+}
+
+Fd AskBeforeSockets() {
+  // From this number on calls have the x32 calling convention.
+  constexpr uint32_t kX32 = 0x40000000;
+  static constexpr sock_filter kFilter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 6),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kX32, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+  };
+  return InstallAskingFilter(kFilter);
 }
 
 }  // namespace sandglass::os

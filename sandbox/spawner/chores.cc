@@ -21,6 +21,11 @@ namespace {
 
 // How many parts of jails are made ahead, even where no whole jail is.
 constexpr size_t kSpareParts = 4;
+// Network namespaces that jails have left unused are kept beyond that, up to
+// this number, until no jail was asked for during this time; each takes some
+// 100 KiB.
+constexpr size_t kMaxSpareNetns = 32;
+constexpr int64_t kSurplusNanos = 1'000'000'000;
 // When the groups of a dead jail can't be removed because a process is left in
 // them, it is tried again: after some milliseconds first, then ever less often,
 // but at least once a second.
@@ -52,7 +57,13 @@ bool Spawner::DoChore() {
   if (LacksNetns() && netns_retry_.Due(now) && MakeSpareNetns()) return true;
   if (LacksGroups() && groups_retry_.Due(now) && MakeSpareGroup()) return true;
   if (now >= sweep_at_ns_ && SweepStrays()) return true;
-  return BeginSpare();
+  if (BeginSpare()) return true;
+  if (spare_netns_.size() <= kSpareParts ||
+      now < last_hand_out_ns_ + kSurplusNanos) {
+    return false;
+  }
+  spare_netns_.pop_back();
+  return true;
 }
 
 bool Spawner::LacksNetns() const { return spare_netns_.size() < kSpareParts; }
@@ -144,6 +155,9 @@ int Spawner::WaitForChore() const {
     next = std::min(next, dead.retry_at_ns);
   }
   if (LacksNetns()) next = std::min(next, netns_retry_.at());
+  if (spare_netns_.size() > kSpareParts) {
+    next = std::min(next, last_hand_out_ns_ + kSurplusNanos);
+  }
   if (LacksGroups()) next = std::min(next, groups_retry_.at());
   if (spares_.size() < config_.spare_jails() && raising_.empty() &&
       !spare_groups_.empty()) {
@@ -176,6 +190,7 @@ bool Spawner::RemoveOneDead() {
     return false;
   }
   free_slots_.push_back(dead.slot);
+  KeepUnusedNetns(dead);
   if (dead.id != 0) {
     internal::SpawnerEvent event;
     event.mutable_gone()->set_jail_id(dead.id);
@@ -184,6 +199,27 @@ bool Spawner::RemoveOneDead() {
     (void)Send(event, {});
   }
   return true;
+}
+
+void Spawner::KeepUnusedNetns(DeadJail& dead) {
+  bool unused = false;
+  // The daemon says it last. Where it has left something unread itself, an
+  // error (ECONNRESET) comes before all that it has sent.
+  for (int errors = 0; errors < 2;) {
+    absl::StatusOr<os::Packet> packet =
+        os::ReceivePacket(dead.init_end.get(), os::Wait::kNo);
+    if (!packet.ok()) {
+      ++errors;
+      continue;
+    }
+    internal::InitRequest request;
+    unused = packet->fds.empty() && request.ParseFromString(packet->data) &&
+             request.has_network_unused();
+  }
+  if (!unused || !dead.netns.valid() || spare_netns_.size() >= kMaxSpareNetns) {
+    return;
+  }
+  spare_netns_.push_back(std::move(dead.netns));
 }
 
 bool Spawner::MakeSpareGroup() {

@@ -151,7 +151,6 @@ absl::Status Spawner::AnswerCreate(pid_t init, bool given,
     jail.pidfd.reset();
     jail.control.reset();
     jail.netlink_sockets.reset();
-    jail.netns.reset();
     jail.doors.clear();
   }
   return sent;

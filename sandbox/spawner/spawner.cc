@@ -192,7 +192,8 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   // those of the dead.
   const auto give_up = [&] {
     const int error = errno;
-    dead_.push_back({0, group.slot, std::move(group.cgroup), os::Fd()});
+    dead_.push_back(
+        {0, group.slot, std::move(group.cgroup), os::Fd(), os::Fd()});
     errno = error;
     return pid_t{-1};
   };
@@ -260,10 +261,10 @@ pid_t Spawner::RaiseJail(const internal::JailSlots& slots, StepClock& clock) {
   clock.End();
   LiveJail jail{.slot = group.slot,
                 .cgroup = std::move(group.cgroup),
+                .netns = std::move(netns),
                 .pidfd = os::Fd(pidfd),
                 .control = std::move(control->first),
                 .netlink_sockets = std::move(netlink_sockets),
-                .netns = std::move(netns),
                 .doors = {},
                 .init_end = std::move(control->second)};
   for (const StepClock::Entry& entry : clock.entries()) {
@@ -315,9 +316,9 @@ void Spawner::Reap() {
     }
     // After init's last messages the daemon then reads the end.
     ::shutdown(found->second.init_end.get(), SHUT_WR);
-    dead_.push_back({found->second.id, found->second.slot,
-                     std::move(found->second.cgroup),
-                     std::move(found->second.init_end)});
+    dead_.push_back(
+        {found->second.id, found->second.slot, std::move(found->second.cgroup),
+         std::move(found->second.init_end), std::move(found->second.netns)});
     live_.erase(found);
   }
 }

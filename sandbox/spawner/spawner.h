@@ -54,11 +54,11 @@ class Spawner {
     uint64_t id = 0;  // 0: a spare that wasn't handed out yet
     UidSlot slot;
     JailCgroup cgroup;
+    os::Fd netns;
     // Empty after the jail was handed out.
     os::Fd pidfd;
     os::Fd control;
     os::Fd netlink_sockets;
-    os::Fd netns;
     std::vector<os::Fd> doors;  // see MakeJailDoors
     // Init's end of `control`. Through it the spawner reports the ends of
     // runners and of init, and on it it sees when the daemon lets go of the
@@ -74,6 +74,7 @@ class Spawner {
     UidSlot slot;
     JailCgroup cgroup;
     os::Fd init_end;
+    os::Fd netns;
     int64_t since_ns = os::MonotonicNanos();  // when its init ended
     int64_t retry_at_ns = 0;
   };
@@ -136,6 +137,9 @@ class Spawner {
   // none.
   bool DoChore();
   bool RemoveOneDead();
+  // Keeps the network namespace of a jail whose processes are all gone, if none
+  // has used it.
+  void KeepUnusedNetns(DeadJail& dead);
   // Each of these makes one part of future jails and records the result.
   // Returns false and sets errno on failure.
   bool MakeSpareGroup();

@@ -38,7 +38,8 @@ struct FillReply {
 // there. ----
 enum class RunnerEventKind : uint32_t {
   // The runner waits for its job. Comes with these descriptors: the daemon's
-  // ends of stdin, stdout, stderr and the report pipe.
+  // ends of stdin, stdout, stderr and the report pipe; then the listener that
+  // is asked before sockets are made, where the kernel has given one.
   kReady = 1,
   // The user's program begins; `nanoseconds` is the time on CLOCK_MONOTONIC.
   kStarted = 2,

@@ -246,6 +246,7 @@ absl::Status Sandbox::StartReader(const OnDeath& on_death,
     }
   }
   LockCensus::Shared().Start();
+  SocketWatch::Shared().Start();
   return absl::OkStatus();
 }
 

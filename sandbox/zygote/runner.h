@@ -90,6 +90,7 @@ class Runner {
 
   Jail jail_;
   StepClock clock_;
+  os::Fd socket_listener_;  // see AskBeforeSockets; until AnnounceReady
   pid_t pid_ = -1;
   char name_[16] = {};
   StreamPipes streams_;

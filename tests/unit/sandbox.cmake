@@ -33,7 +33,8 @@ add_executable(sandbox_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/jail/untrusted_session_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/wire/uid_slice_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/yard_port_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/yard_group_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/yard/yard_group_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/sandbox/jail/socket_watch_test.cc)
 target_link_libraries(sandbox_unit_test PRIVATE
   sandglass_sandbox GTest::gmock_main)
 sandglass_add_suites(sandbox_unit_test sandbox. TIMEOUT 120)

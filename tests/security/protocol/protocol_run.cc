@@ -16,6 +16,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "sandbox/jail/socket_watch.h"
 #include "server/job/one_use_job.h"
 #include "server/languages/fill_jail.h"
 #include "server/live_policy/live_policy.h"
@@ -92,6 +93,8 @@ Ended RunAgainst(const Attack& attack, const Job& job, absl::Duration bound) {
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     return LivePolicy(*std::move(loaded));
   }();
+  // Has two descriptors of its own from now on.
+  (void)sandbox::SocketWatch::Shared();
   const int64_t fds = SettledFds();
   ResetPeakMemory();
   const int64_t memory = PeakMemory();

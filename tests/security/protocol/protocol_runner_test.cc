@@ -149,6 +149,27 @@ TEST(RunnerStreams, OnlyPipesAreTaken) {
   }
 }
 
+TEST(RunnerStreams, OnlyAListenerIsTakenBesideThem) {
+  const os::Fd zero(::open("/dev/zero", O_RDWR | O_CLOEXEC));
+  const os::Fd event(::eventfd(0, EFD_CLOEXEC));
+  const Pipe pipe = MakePipe(O_NONBLOCK);
+  for (const std::vector<int>& more :
+       std::vector<std::vector<int>>{{zero.get()},
+                                     {event.get()},
+                                     {pipe.read.get()},
+                                     {zero.get(), event.get()}}) {
+    ExpectNotTaken([&](FarEnd& end) {
+      end.Ready();
+      const Pipe in = MakePipe(O_NONBLOCK);
+      const Pipe out = MakePipe(O_NONBLOCK);
+      std::vector<int> fds = {in.write.get(), out.read.get(), out.read.get(),
+                              out.read.get()};
+      fds.insert(fds.end(), more.begin(), more.end());
+      end.SendAsRunner(Word(RunnerEventKind::kReady), fds);
+    });
+  }
+}
+
 TEST(RunnerStreams, PipesThatBlockHoldNobodyUp) {
   Job job = RunnerJob();
   job.stdin_data = std::string(1 << 20, 'x');
