@@ -338,6 +338,24 @@ void JudgeOverload(const OverloadReport& overload,
   lines.push_back(std::move(late));
 }
 
+void JudgeBurst(const BurstReport& burst, std::vector<BarLine>& lines) {
+  BarLine& line = lines.emplace_back();
+  line.name = absl::StrCat(burst.wanted,
+                           " sessions at once, each with a first result, s");
+  line.limit = absl::ToDoubleSeconds(kBurst);
+  BarLine& wrong = lines.emplace_back();
+  wrong.name =
+      absl::StrCat(burst.wanted, " sessions at once: those without a result");
+  if (!burst.problem.empty()) return;
+  wrong.value = static_cast<double>(burst.wrong);
+  wrong.numbers = absl::StrCat(burst.wrong, " of ", burst.wanted);
+  // Fewer sessions are made sooner.
+  if (burst.wrong > 0) return;
+  lines.end()[-2].value = absl::ToDoubleSeconds(burst.time);
+  lines.end()[-2].numbers =
+      absl::StrFormat("%.2f s", absl::ToDoubleSeconds(burst.time));
+}
+
 }  // namespace
 
 Verdict IsMet(const BarLine& line) {
@@ -374,6 +392,7 @@ std::vector<BarLine> Judge(const Report& report) {
   if (report.sessions.has_value()) JudgeSessions(*report.sessions, lines);
   if (report.libraries.has_value()) JudgeLibraries(*report.libraries, lines);
   if (report.overload.has_value()) JudgeOverload(*report.overload, lines);
+  if (report.burst.has_value()) JudgeBurst(*report.burst, lines);
   return lines;
 }
 

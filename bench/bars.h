@@ -31,6 +31,9 @@ inline constexpr size_t kIdleJails = 200;
 inline constexpr double kLayersCost = 1.05;
 // A session's creation with its first run, by a stateless warm run.
 inline constexpr double kSessionStart = 3;
+// Sessions that are asked for at once, a thousand where the daemon may have as
+// many files open, until each has had a first result.
+inline constexpr absl::Duration kBurst = absl::Seconds(3);
 // What rules, redaction and audit add to the p50 of a trivial program.
 inline constexpr absl::Duration kRulesCost = absl::Microseconds(300);
 // Libraries: the first use of a set by the tool's own time, a later use by

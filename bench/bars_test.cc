@@ -271,6 +271,18 @@ TEST(BenchBars, ASessionStartsWithinThreeStatelessRuns) {
   EXPECT_EQ(Only(report), Verdict());
 }
 
+TEST(BenchBars, ABurstIsJudgedByItsTimeUnlessSomeHadNoResult) {
+  Report report;
+  report.burst = {.wanted = 1000, .time = absl::Seconds(2)};
+  EXPECT_EQ(AreMet(Judge(report)), Verdict(true));
+  report.burst->time = absl::Seconds(4);
+  EXPECT_EQ(AreMet(Judge(report)), Verdict(false));
+  report.burst = {.wanted = 1000, .time = absl::Seconds(2), .wrong = 1};
+  EXPECT_EQ(AreMet(Judge(report)), Verdict(false));
+  report.burst = {.wanted = 1000, .problem = "died"};
+  EXPECT_EQ(AreMet(Judge(report)), Verdict());
+}
+
 TEST(BenchBars, OverloadIsJudgedByWhatWentWrongAndHowLateOthersAreRefused) {
   const auto verdicts = [](const Report& report) {
     std::vector<Verdict> all;

@@ -18,6 +18,7 @@ struct Command {
   // time: with this set it is asked for that process, which is waited for.
   bool leaves_child = false;
   absl::Duration time_limit = absl::Seconds(30);
+  bool timed = true;  // as a part of RunCommands
 };
 
 struct CommandResult {

@@ -115,6 +115,12 @@ void CompareRested(const Program& program, const std::string& programs,
                    const RestedOptions& options, Report& report) {
   std::vector<Entry> entries = MakeEntries(contenders, program.name, 0);
   const bool trivial = &program == &Programs().front();
+  if (program.beside_bare_alone) {
+    std::erase_if(entries, [](const Entry& entry) {
+      return entry.contender->name != kBare &&
+             entry.contender->name != kSandglassWarm;
+    });
+  }
   for (Entry& entry : entries) {
     entry.rare = !trivial && !IsOneOfABar(*entry.contender);
     entry.StartCpu();

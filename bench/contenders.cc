@@ -29,7 +29,11 @@ Contender Bare(const ContenderOptions& options) {
                   {.argv = argv,
                    .env = UserEnvironment(options, program, options.root.home,
                                           options.root.scratch),
-                   .directory = directory});
+                   .directory = directory,
+                   .timed = commands.size() >= program.making_commands});
+              if (program.input_bytes > 0) {
+                commands.back().input = directory + "/input";
+              }
             }
             return RunCommands(commands, text);
           }};

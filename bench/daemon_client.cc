@@ -167,6 +167,7 @@ absl::StatusOr<Sample> DaemonClient::TimeRun(const Program& program,
                                              const ProgramText& text) {
   v1::RunCodeRequest request = Request(program.language, text.code);
   if (!program.makes.empty()) request.add_fetch(program.makes);
+  request.set_stdin(std::string(program.input_bytes, '0'));
   const int64_t start = os::MonotonicNanos();
   const absl::StatusOr<v1::RunCodeResponse> response =
       Run(request, v1::OUTCOME_OK);

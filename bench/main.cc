@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "bench/bars.h"
+#include "bench/burst.h"
 #include "bench/command.h"
 #include "bench/compare.h"
 #include "bench/daemon_client.h"
@@ -76,6 +77,8 @@ struct Options {
   bool sessions = false;
   bool libraries = false;
   bool overload = false;
+  bool burst_chosen = false;
+  BurstOptions burst;  // measured where there is an address
   std::string workloads;
 
   std::vector<std::string> contenders;  // empty: all
@@ -95,7 +98,8 @@ struct Options {
 bool ChoseRows(const Options& options) {
   return !options.programs.empty() || !options.in_flight.empty() ||
          options.memory || options.filter_cost || options.sessions ||
-         options.libraries || options.overload || !options.workloads.empty();
+         options.libraries || options.overload || options.burst_chosen ||
+         !options.workloads.empty();
 }
 
 // A daemon as a contender.
@@ -312,6 +316,9 @@ absl::StatusOr<Report> Measure(const Options& options) {
         MeasureOverload({.address = options.warm.address,
                          .time = absl::Seconds(options.overload_s)});
   }
+  if (!options.burst.address.empty()) {
+    report.burst = MeasureBurst(options.burst);
+  }
   if (all) report.wall = MeasureWallLimit(options.wall_runs, *warm->client);
   report.machine.emplace_back("stolen by the host during the run",
                               StolenBetween(start, ReadCpuTicks()));
@@ -369,6 +376,8 @@ void AddChoices(CLI::App& app, Options& options) {
                "Sets of libraries, and programs with a network");
   app.add_flag("--overload", options.overload,
                "Calls at ten times the rate that can be served");
+  app.add_flag("--burst", options.burst_chosen,
+               "Many sessions that are asked for at once");
   app.add_option("--workloads", options.workloads, "A folder of programs")
       ->check(CLI::ExistingDirectory);
   app.add_option("--workload-programs", options.workload_programs,
@@ -421,6 +430,8 @@ void AddPlaces(CLI::App& app, Options& options) {
   app.add_option("--bytes-port", options.libraries_of.bytes_port);
   app.add_option("--registry-versions", options.libraries_of.versions);
   app.add_option("--registry-scripts", options.libraries_of.scripts);
+  app.add_option("--burst-address", options.burst.address);
+  app.add_option("--burst-sessions", options.burst.sessions);
   app.add_option("--directory", options.directory,
                  "An empty directory to mount things in")
       ->required()

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,11 +17,56 @@ namespace {
 constexpr char kOutput[] = "run 0";
 constexpr absl::Duration kFour = absl::Milliseconds(4);
 
+std::vector<std::string> Gxx() {
+  return {"/usr/bin/g++", "-std=c++20", "-O2", "-o", "main", "main.cpp"};
+}
+std::vector<std::string> GoBuild() {
+  return {"/usr/bin/go", "build", "-o", "main", "main.go"};
+}
+
+// What programs do in which a sandbox's cost shows most: starting quickly,
+// writing line by line, forking, reading much.
+void AddSlowRows(std::vector<Program>& programs) {
+  constexpr Bar kHello = {.median = 1.3};
+  constexpr Bar kPrints = {.median = 1.1};
+  constexpr size_t kNumbers = 20'000;
+  const auto add = [&programs](const char* like, const char* name,
+                               const char* source, Bar bar) -> Program& {
+    Program program = *std::find_if(
+        programs.begin(), programs.end(),
+        [like](const Program& each) { return each.name == like; });
+    program.name = name;
+    program.source = source;
+    program.bar = bar;
+    program.beside_bare_alone = true;
+    return programs.emplace_back(std::move(program));
+  };
+  const auto compiled = [](Program& program,
+                           std::vector<std::string> compiler) {
+    program.commands = {std::move(compiler), {"./main"}};
+    program.making_commands = 1;
+  };
+  compiled(add("cpp", "cpp-hello", "main.cpp", kHello), Gxx());
+  compiled(add("go", "go-hello", "main.go", kHello), GoBuild());
+  for (const auto& [like, source] :
+       {std::pair("python", "prints.py"), std::pair("node", "prints.js"),
+        std::pair("ruby", "prints.rb"), std::pair("bash", "prints.sh"),
+        std::pair("perl", "prints.pl"), std::pair("java", "Prints.java")}) {
+    add(like, absl::StrCat(like, "-prints").c_str(), source, kPrints).numbers =
+        kNumbers;
+  }
+  Program& cpp = add("cpp", "cpp-prints", "prints.cpp", kPrints);
+  compiled(cpp, Gxx());
+  cpp.numbers = kNumbers;
+  Program& go = add("go", "go-prints", "prints.go", kPrints);
+  compiled(go, GoBuild());
+  go.numbers = kNumbers;
+  add("python", "python-forks", "forks.py", {.median = 1.2});
+  add("python", "python-input", "input.py", {.median = 1.15}).input_bytes =
+      size_t{4} << 20;
+}
+
 std::vector<Program> MakePrograms() {
-  const std::vector<std::string> gxx = {
-      "/usr/bin/g++", "-std=c++20", "-O2", "-o", "main", "main.cpp"};
-  const std::vector<std::string> go_build = {"/usr/bin/go", "build", "-o",
-                                             "main", "main.go"};
   const auto python = [](const char* name, const char* source, Bar bar) {
     return Program{.name = name,
                    .language = "python",
@@ -68,7 +114,7 @@ std::vector<Program> MakePrograms() {
        .language = "cpp",
        .source = "main.cpp",
        .file = "main.cpp",
-       .commands = {gxx, {"./main"}},
+       .commands = {Gxx(), {"./main"}},
        .same_text = true,
        .bar = {.median = 0.05}},
       {.name = "go",
@@ -82,25 +128,26 @@ std::vector<Program> MakePrograms() {
        .language = "cpp",
        .source = "main.cpp",
        .file = "main.cpp",
-       .commands = {gxx, {"./main"}},
+       .commands = {Gxx(), {"./main"}},
        .bar = {.median = 1.05, .extra = kFour}},
       {.name = "cpp-everything-new",
        .language = "cpp",
        .source = "everything.cpp",
        .file = "main.cpp",
-       .commands = {gxx, {"./main"}},
+       .commands = {Gxx(), {"./main"}},
        // The daemon has the header compiled already.
        .bar = {.median = 0.35}},
       {.name = "go-new",
        .language = "go",
        .source = "main.go",
        .file = "main.go",
-       .commands = {go_build, {"./main"}},
+       .commands = {GoBuild(), {"./main"}},
        .bar = {.median = 1, .extra = kFour}},
   };
   for (Program& program : programs) {
     if (program.name == "python-plot") program.makes = "plot.png";
   }
+  AddSlowRows(programs);
   return programs;
 }
 
@@ -130,11 +177,13 @@ absl::StatusOr<ProgramText> ReadProgram(const std::string& directory,
     return absl::NotFoundError(
         absl::StrCat(path, " is no program that prints '", kOutput, "'"));
   }
-  const std::string output =
-      absl::StrCat("run ", program.same_text ? 0 : number);
-  return ProgramText{
-      .code = absl::StrReplaceAll(text.str(), {{kOutput, output}}),
-      .output = output + "\n"};
+  std::string output = absl::StrCat("run ", program.same_text ? 0 : number);
+  std::string code = absl::StrReplaceAll(text.str(), {{kOutput, output}});
+  output += "\n";
+  for (size_t i = 0; i < program.numbers; ++i) {
+    absl::StrAppend(&output, i, "\n");
+  }
+  return ProgramText{.code = std::move(code), .output = std::move(output)};
 }
 
 std::string WhyNotInstalled(const Program& program) {

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_BENCH_PROGRAMS_H_
 #define SANDGLASS_BENCH_PROGRAMS_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,13 @@ struct Program {
   // has another number in it.
   bool same_text = false;
   std::string makes;  // a file that it leaves behind; empty: none
+  // So many of the commands only make what the others run, and aren't timed:
+  // for Sandglass the compile cache answers instead.
+  size_t making_commands = 0;
+  size_t input_bytes = 0;  // on its standard input
+  // After its first line it prints so many numbers from 0, on a line each.
+  size_t numbers = 0;
+  bool beside_bare_alone = false;  // no other contender runs it
   Bar bar;
 };
 

@@ -247,6 +247,9 @@ std::string ToMarkdown(const Report& report) {
   if (report.overload.has_value()) {
     absl::StrAppend(&text, OverloadText(*report.overload));
   }
+  if (report.burst.has_value()) {
+    absl::StrAppend(&text, BurstText(*report.burst));
+  }
   return absl::StrCat(text, PhasesText(report, kSandglassWarm),
                       PhasesText(report, kSandglassRules), BarsText(report));
 }
@@ -270,6 +273,7 @@ nlohmann::ordered_json ToJson(const Report& report) {
   if (report.overload.has_value()) {
     json["overload"] = OverloadJson(*report.overload);
   }
+  if (report.burst.has_value()) json["burst"] = BurstJson(*report.burst);
   const std::vector<BarLine> lines = Judge(report);
   json["bars"] = nlohmann::ordered_json::array();
   for (const BarLine& line : lines) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "bench/burst_report.h"
 #include "bench/overload_report.h"
 #include "bench/stats.h"
 #include "bench/tables.h"
@@ -197,6 +198,7 @@ struct Report {
   std::optional<SessionsReport> sessions;
   std::optional<LibrariesReport> libraries;
   std::optional<OverloadReport> overload;
+  std::optional<BurstReport> burst;
 };
 
 // For people, in Markdown.

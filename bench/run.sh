@@ -13,6 +13,7 @@
 #   --sessions        sessions with a Python kernel beside stateless runs
 #   --libraries       sets of libraries beside pip and npm, and the proxy
 #   --overload        a minute of calls at ten times the rate that can be served
+#   --burst           a thousand sessions that are asked for at once
 #   --workloads DIR   a folder of programs that others wrote (in no case part of
 #                     everything)
 #
@@ -43,8 +44,10 @@ base=/tmp
 [[ -d /run && -w /run ]] && base=/run
 # Always the same: only one such daemon can run, and when this script is killed
 # the next one's daemon sweeps what was left behind.
-DAEMON_DIR=$base/sandglass-bench # and -warm, -cold, -rules, -crowd, -libraries
+DAEMON_DIR=$base/sandglass-bench # and -warm, -cold, -rules, -crowd, -libraries, -burst
 CROWD=200                        # its idle jails of each kind
+BURST=1000                       # sessions at once, where open files suffice
+SESSION_FILES=19                 # of each in the daemon, and some for all else
 LIBRARY_ROUNDS=5
 
 state=''  # this run's private folder
@@ -56,7 +59,7 @@ registry='' # the pid of the registry of packages
 bench=''  # the pid of the program that measures
 
 usage() {
-  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--sessions] [--libraries] [--overload] [--workloads DIR]"
+  say "usage: sudo $0 [--programs LIST] [--in-flight LIST] [--memory] [--filter-cost] [--sessions] [--libraries] [--overload] [--burst] [--workloads DIR]"
   say "       [--contenders LIST] [--workload-programs N] [-n N] [--quick] [--gap MS] [--in-turn N]"
   say "       [--library-rounds N] [--json FILE] [--bin DIR]"
 }
@@ -241,7 +244,7 @@ number() {
 }
 
 main() {
-  local bin='' quick='' chosen='' crowd='' libraries='' rounds=$LIBRARY_ROUNDS
+  local bin='' quick='' chosen='' crowd='' burst='' libraries='' rounds=$LIBRARY_ROUNDS
   local options=() library_options=()
   while (($# > 0)); do
     case $1 in
@@ -265,6 +268,7 @@ main() {
         shift
         ;;
       --memory) chosen=yes; crowd=yes; options+=("$1") ;;
+      --burst) chosen=yes; burst=yes; options+=("$1") ;;
       --filter-cost | --sessions | --overload) chosen=yes; options+=("$1") ;;
       --libraries) chosen=yes; libraries=yes; options+=("$1") ;;
       --quick) quick=yes ;;
@@ -317,6 +321,19 @@ main() {
     options+=(--crowd-address "unix:$state/crowd.sock" --crowd-jails "$CROWD"
       --crowd-state-dir "$DAEMON_DIR-crowd" --crowd-pid "${daemons[-1]}")
   fi
+  if [[ -n $burst || -z $chosen ]]; then
+    local most=$BURST files
+    ulimit -Sn "$(ulimit -Hn)"
+    files=$(ulimit -n)
+    [[ $files == unlimited ]] || ((files / SESSION_FILES >= most)) ||
+      most=$((files / SESSION_FILES))
+    [[ -z $quick ]] || most=20
+    # All of them wait together for their first run.
+    start_daemon "$bin" burst "{\"sessions\": {\"max\": $most, \"reserve\": 0},
+      \"admission\": {\"max_queued\": 4000, \"max_queued_per_caller\": 4000,
+      \"queue_timeout\": \"60s\"}}"
+    options+=(--burst-address "unix:$state/burst.sock" --burst-sessions "$most")
+  fi
   if [[ -n $libraries || -z $chosen ]]; then
     start_libraries "$bin" "$rounds"
     options+=("${library_options[@]}")
@@ -336,7 +353,7 @@ main() {
   wait "$bench" || code=$?
   bench=''
   local name
-  for name in warm cold rules libraries; do
+  for name in warm cold rules libraries burst; do
     grep -qs . "$state/$name.log" && ((code == 2)) && tail -n 20 "$state/$name.log" >&2
   done
   # A signal ended it: nothing was measured.

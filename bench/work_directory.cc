@@ -28,6 +28,9 @@ absl::Status MakeWorkDirectory(const std::string& path, const Program& program,
   std::ofstream file(path + "/" + program.file);
   file << text.code;
   file.close();
+  if (program.input_bytes > 0) {
+    std::ofstream(path + "/input") << std::string(program.input_bytes, '0');
+  }
   if (!file) {
     return absl::UnknownError(absl::StrCat("write a program to ", path));
   }
@@ -70,8 +73,10 @@ absl::StatusOr<Sample> RunCommands(const std::vector<Command>& commands,
   for (const Command& command : commands) {
     absl::StatusOr<CommandResult> result = RunCommand(command);
     if (!result.ok()) return result.status();
-    sample.time += result->time;
-    *sample.cpu += result->cpu;
+    if (command.timed) {
+      sample.time += result->time;
+      *sample.cpu += result->cpu;
+    }
     output = std::move(result->output);
   }
   if (text.output.has_value() && output != *text.output) {

@@ -1,0 +1,2 @@
+print "run 0\n";
+print "$_\n" for 0 .. 19999;

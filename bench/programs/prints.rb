@@ -1,0 +1,2 @@
+puts "run 0"
+20000.times { |i| puts i }
