@@ -238,11 +238,11 @@ TEST_F(SeccompAdditionsTest, NoneMayAllowWhatLeadsOutOfTheRun) {
     ExpectRefused({"x"},
                   absl::StrCat("addition \"x\" allows \"", call, "\" ("));
     // Nor in some form.
-    Write("x", R"({"calls": [")" + call +
-                   R"("], "action": "allow", "reason": "r", "when": [
+    Write("x", absl::StrCat(R"({"calls": [")", call,
+                            R"("], "action": "allow", "reason": "r", "when": [
                        {"arg": 5, "width": 64, "op": "==", "value": "1"}]},
-                      {"calls": [")" +
-                   call + R"("], "action": "EPERM", "reason": "r"})");
+                      {"calls": [")",
+                            call, R"("], "action": "EPERM", "reason": "r"})"));
     ExpectRefused({"x"}, "which no addition may");
     Write("x", R"({"calls": [")" + call +
                    R"("], "action": "EACCES", "reason": "r"})");

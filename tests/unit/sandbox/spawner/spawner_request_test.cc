@@ -1,8 +1,6 @@
 // What a request may say of a jail, and what its template alone says.
 #include <fcntl.h>
 
-#include <utility>
-
 #include "gtest/gtest.h"
 #include "sandbox/spawner/request.h"
 
@@ -109,7 +107,7 @@ TEST_F(SpawnerRequest, AsksWhatThereIs) {
   EXPECT_TRUE(read->has_take_stock());
   os::Packet with_descriptor = {.data = message.SerializeAsString()};
   with_descriptor.fds.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  EXPECT_FALSE(ReadAs(config_, std::move(with_descriptor)).ok());
+  EXPECT_FALSE(ReadAs(config_, with_descriptor).ok());
 }
 
 }  // namespace

@@ -22,7 +22,6 @@
 namespace sandglass::server {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // What the hosts of one test have in common.
@@ -201,8 +200,7 @@ TEST_F(SessionTableTest, GetOrCreateWantsAllItsLabels) {
 }
 
 TEST_F(SessionTableTest, PagesGoOnWhereTheyEnded) {
-  std::vector<std::string> ids;
-  for (int i = 0; i < 3; ++i) ids.push_back(Create());
+  const std::vector<std::string> ids = {Create(), Create(), Create()};
   v1::ListSessionsRequest request;
   request.set_page_size(2);
   const auto first = table().List(User(1), request);
