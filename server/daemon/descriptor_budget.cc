@@ -20,10 +20,11 @@ constexpr uint64_t kOwn = 256;
 // For each spawner beyond one of a kind, of which few have several.
 constexpr uint64_t kPerYard = 3;
 constexpr uint64_t kWideKinds = 4;
-// What a spawner needs for itself, for each jail that was handed out, and for
-// each jail that it makes in advance or has parts for.
-constexpr uint64_t kSpawnersOwn = 64;
-constexpr uint64_t kSpawnersPerJail = 1;
+// What a spawner needs for itself, network namespaces that nobody used among
+// it, for each jail that was handed out, and for each jail that it makes in
+// advance or has parts for.
+constexpr uint64_t kSpawnersOwn = 64 + 32;
+constexpr uint64_t kSpawnersPerJail = 2;
 constexpr uint64_t kSpawnersPerSpare = 24;
 constexpr uint64_t kMaxSpares = 8;
 

@@ -338,14 +338,18 @@ void Exec::ReadSome(Source& source) {
 }
 
 bool Exec::ReadOnce(Source& source) {
-  const auto data = ReadPipe(source.fd.get(), output_.piece_bytes());
+  const size_t max = output_.piece_bytes();
+  const auto data = ReadPipe(source.fd.get(), max);
   if (!data.has_value()) return false;
   if (data->empty()) {
     StopWatching(source);
     source.fd.reset();
     return false;
   }
-  pace_.Record(source.stream, data->size(), Now());
+  // A terminal gives little at a time, however much comes.
+  if (!plan_.on_terminal()) {
+    pace_.Record(source.stream, data->size(), max, Now());
+  }
   AppendOutput(source, source.redaction.Feed(*data));
   CheckLimits();
   return true;
@@ -388,13 +392,22 @@ void Exec::WriteStdin(std::string_view data) {
   if (stdin_closing_ || stdin_closed_) return;
   stdin_.append(data);
   around_.stdin_waiting->Force(data.size());
+  ExpectAnswer();
   if (state_ == State::kRunning) WriteSome();
 }
 
 void Exec::CloseStdin() {
   if (plan_.on_terminal()) return WriteStdin({&kEndOfInput, 1});
   stdin_closing_ = true;
+  ExpectAnswer();
   if (state_ == State::kRunning) WriteSome();
+}
+
+void Exec::ExpectAnswer() {
+  pace_.ReadPromptly();
+  if (pause_timer_ == 0) return;
+  StopTimer(pause_timer_);
+  if (state_ == State::kRunning) WatchOutput();
 }
 
 void Exec::WriteSome() {

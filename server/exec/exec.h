@@ -159,7 +159,8 @@ class Exec : public std::enable_shared_from_this<Exec> {
   }
   void Stalled();
   void WriteSome();
-  void DropStdin();  // what still waits of it
+  void ExpectAnswer();  // what it writes next is read at once
+  void DropStdin();     // what still waits of it
   void StopWriting();
 
   // Sets one of its timers, which is 0 again when it calls; none for kNever.

@@ -24,12 +24,18 @@ class OutputPace {
   // So many pieces are read before the first pause.
   static constexpr int kPromptPieces = 8;
   // A piece of this size or more is no small one; after a pause, in which small
-  // ones come together, one of half of what a pipe holds.
+  // ones come together, one of half of what a pipe holds or was to be read.
   static constexpr size_t kLargeBytes = 2048;
   static constexpr size_t kLargeBytesAfterPause = size_t{32} << 10;
 
-  // Something of this size was read.
-  void Record(Stream stream, size_t bytes, MonotonicTime now);
+  // Something was read: so many bytes, at most so many.
+  void Record(Stream stream, size_t bytes, size_t max, MonotonicTime now);
+  // Whoever reads the output has sent something, and waits for what comes next:
+  // ends a pause, and the next one comes after as many pieces as the first.
+  void ReadPromptly() {
+    pieces_ = 0;
+    end_ = last_;
+  }
 
   // Whether nothing is to be read at `now`.
   bool Pauses(MonotonicTime now) const { return now < end_; }

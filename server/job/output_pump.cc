@@ -49,7 +49,7 @@ bool OutputPump::Read(Source& source) {
     return false;
   }
   const MonotonicTime now = Now();
-  pace_.Record(source.stream, data->size(), now);
+  pace_.Record(source.stream, data->size(), kMaxReadBytes, now);
   if (&source == &out_ && !note_.exit_code()) {
     data = note_.Feed(*data);
     if (note_.exit_code()) noted_at_ = now;

@@ -12,9 +12,10 @@ constexpr absl::Duration kSoon = absl::Microseconds(10);
 class OutputPaceTest : public ::testing::Test {
  protected:
   // A piece that comes `after` the last one, or after the pause if it lasts.
-  void Read(Stream stream, size_t bytes, absl::Duration after) {
+  void Read(Stream stream, size_t bytes, absl::Duration after,
+            size_t max = size_t{64} << 10) {
     now_ = After(pace_.Pauses(now_) ? pace_.end() : now_, after);
-    pace_.Record(stream, bytes, now_);
+    pace_.Record(stream, bytes, max, now_);
   }
   void ReadPromptPieces(Stream stream = Stream::kStdout) {
     for (int i = 0; i < OutputPace::kPromptPieces; ++i) {
@@ -72,6 +73,30 @@ TEST_F(OutputPaceTest, AProgramThatWritesToBothStreamsInTurnIsReadAsItWrites) {
     Read(i % 2 == 0 ? Stream::kStdout : Stream::kStderr, 10, kSoon);
     EXPECT_FALSE(pace_.Pauses(now_));
   }
+}
+
+TEST_F(OutputPaceTest, WhoSendsSomethingIsAnsweredAtOnce) {
+  for (int i = 0; i < 100; ++i) {
+    Read(Stream::kStdout, 10, kSoon);
+    EXPECT_FALSE(pace_.Pauses(now_)) << i;
+    pace_.ReadPromptly();
+  }
+  ReadPromptPieces();
+  Read(Stream::kStdout, 10, kSoon);
+  ASSERT_TRUE(pace_.Pauses(now_));
+  pace_.ReadPromptly();
+  EXPECT_FALSE(pace_.Pauses(now_));
+  ReadPromptPieces();
+}
+
+TEST_F(OutputPaceTest, WhoReadsLittleAtATimeDoesNotPauseForEver) {
+  constexpr size_t kMax = 4096;
+  for (int i = 0; i <= OutputPace::kPromptPieces; ++i) {
+    Read(Stream::kStdout, 10, kSoon, kMax);
+  }
+  ASSERT_TRUE(pace_.Pauses(now_));
+  Read(Stream::kStdout, kMax, kSoon, kMax);
+  EXPECT_FALSE(pace_.Pauses(now_));
 }
 
 TEST_F(OutputPaceTest, TheStreamOfThePauseIsKnown) {
