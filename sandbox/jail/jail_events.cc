@@ -267,16 +267,17 @@ absl::StatusOr<std::optional<JailEvent>> Jail::HandleRunnerEvent(
     parts_.runner.reset();
     return StartedEvent{event.nanoseconds};
   }
-  if (event.kind != RunnerEventKind::kReady || report_.valid() ||
-      fds.size() < 4 || fds.size() > 5 ||
-      !AddSteps(packet, event, parts_.steps) || !IsPipeEnd(fds[3], O_RDONLY) ||
-      (fds.size() == 5 && !os::IsListener(fds[4])) || !AdoptStreams(fds)) {
-    return BrokenProtocol();
-  }
-  if (fds.size() == 5) {
-    sockets_ = SocketWatch::Shared().Watch(std::move(fds[4]));
+  if (event.kind == RunnerEventKind::kAsks && fds.size() == 1 &&
+      sockets_ == nullptr && !report_.valid() && os::IsListener(fds[0])) {
+    sockets_ = SocketWatch::Shared().Watch(std::move(fds[0]));
     // Without an answer its program would wait for ever.
     if (sockets_ == nullptr) return DescriptorsLost();
+    return std::nullopt;
+  }
+  if (event.kind != RunnerEventKind::kReady || report_.valid() ||
+      fds.size() != 4 || !AddSteps(packet, event, parts_.steps) ||
+      !IsPipeEnd(fds[3], O_RDONLY) || !AdoptStreams(fds)) {
+    return BrokenProtocol();
   }
   report_ = std::move(fds[3]);
   counters_.CpuTime(spent_user_, spent_system_);

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "sandbox/os/asked_calls.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/io.h"
 
 namespace sandglass::sandbox {
@@ -24,9 +25,15 @@ bool SocketWatch::Listener::EndUnused() {
   return !used_;
 }
 
-bool SocketWatch::Listener::Answer() {
+SocketWatch::Listener::Answered SocketWatch::Listener::Answer(absl::Time now) {
   const absl::MutexLock lock(&mutex_);
-  if (ended_) return false;
+  if (ended_) return Answered::kNoMore;
+  if (now >= window_end_) {
+    window_end_ = now + kWindow;
+    answers_ = 0;
+  }
+  if (answers_ >= kMaxAnswers) return Answered::kLater;
+  ++answers_;
   // ORDER: before the call can have any effect.
   used_ = true;
   // Receiving blocks while there is no question.
@@ -36,7 +43,7 @@ bool SocketWatch::Listener::Answer() {
       os::ReceiveCall(fd_, call)) {
     (void)os::AllowCall(fd_, call);
   }
-  return true;
+  return Answered::kYes;
 }
 
 SocketWatch& SocketWatch::Shared() {
@@ -89,20 +96,50 @@ void SocketWatch::Forget(uint64_t id) {
   listeners_.erase(id);
 }
 
+void SocketWatch::Report(const Listener& listener, bool questions) const {
+  struct epoll_event event = {.events = questions ? EPOLLIN : 0u,
+                              .data = {.u64 = listener.id_}};
+  (void)::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, listener.fd_.get(), &event);
+}
+
+void SocketWatch::Serve(const std::shared_ptr<Listener>& listener,
+                        uint32_t events) {
+  const absl::Time now = os::SteadyNow();
+  Listener::Answered answered = Listener::Answered::kYes;
+  if ((events & EPOLLIN) != 0) answered = listener->Answer(now);
+  if (answered == Listener::Answered::kLater) {
+    Report(*listener, false);
+    waiting_.emplace(now + kWindow, listener);
+  }
+  // Its processes are gone, or what they ask stays open: without this the same
+  // would be reported for ever.
+  if (answered == Listener::Answered::kNoMore ||
+      ((events & EPOLLIN) == 0 && (events & EPOLLHUP) != 0)) {
+    (void)::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener->fd_.get(), nullptr);
+  }
+}
+
 void SocketWatch::Work() {
   struct epoll_event events[kMaxEvents];
   for (;;) {
-    const int count = ::epoll_wait(poll_.get(), events, kMaxEvents, -1);
+    int wait_ms = -1;
+    for (absl::Time now = os::SteadyNow(); !waiting_.empty();) {
+      const auto next = waiting_.begin();
+      if (next->first > now) {
+        wait_ms =
+            1 + static_cast<int>(absl::ToInt64Milliseconds(next->first - now));
+        break;
+      }
+      const std::shared_ptr<Listener> listener = next->second.lock();
+      if (listener != nullptr) Report(*listener, true);
+      waiting_.erase(next);
+    }
+    const int count = ::epoll_wait(poll_.get(), events, kMaxEvents, wait_ms);
     if (count < 0 && errno != EINTR) ::usleep(os::kShortagePauseMicros);
     for (int i = 0; i < count; ++i) {
       if (events[i].data.u64 == kStop) return;
       const std::shared_ptr<Listener> listener = Find(events[i].data.u64);
-      if (listener == nullptr) continue;
-      if ((events[i].events & EPOLLIN) != 0 && listener->Answer()) continue;
-      // Its processes are gone, or what they ask stays open: without this the
-      // same would be reported for ever.
-      (void)::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener->fd_.get(),
-                        nullptr);
+      if (listener != nullptr) Serve(listener, events[i].events);
     }
   }
 }

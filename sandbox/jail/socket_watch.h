@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 
 namespace sandglass::sandbox {
@@ -19,12 +20,16 @@ namespace sandglass::sandbox {
 // of its own.
 //
 // The processes ask before they make a socket (AskBeforeSockets), and a thread
-// of this process lets each of them, which takes some 20 microseconds. A signal
-// that comes in this time interrupts the call as it would interrupt any slow
-// one.
-// Thread-safe.
+// of this process lets each of them, which takes some 20 microseconds. It lets
+// a jail make kMaxAnswers in each kWindow, since no limit of the jail counts
+// this thread's processor time; who asks beyond that waits for the next. A
+// signal that comes in this time interrupts the call as it would interrupt any
+// slow one. Thread-safe.
 class SocketWatch {
  public:
+  static constexpr absl::Duration kWindow = absl::Milliseconds(100);
+  static constexpr int kMaxAnswers = 300;
+
   // What is asked before the sockets of one jail.
   class Listener {
    public:
@@ -41,8 +46,9 @@ class SocketWatch {
 
    private:
     friend class SocketWatch;
-    // Answers one question. Returns false when none is answered any more.
-    bool Answer() ABSL_LOCKS_EXCLUDED(mutex_);
+    enum class Answered { kYes, kLater, kNoMore };
+    // Answers one question, unless there were too many of late.
+    Answered Answer(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
     SocketWatch& watch_;
     const uint64_t id_;
@@ -50,6 +56,8 @@ class SocketWatch {
     absl::Mutex mutex_;
     bool used_ ABSL_GUARDED_BY(mutex_) = false;
     bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+    absl::Time window_end_ ABSL_GUARDED_BY(mutex_);
+    int answers_ ABSL_GUARDED_BY(mutex_) = 0;  // since the window began
   };
 
   // The one watch of this process.
@@ -68,12 +76,17 @@ class SocketWatch {
 
  private:
   void Work() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Serve(const std::shared_ptr<Listener>& listener, uint32_t events);
+  // Has the poll report questions of this listener, or not.
+  void Report(const Listener& listener, bool questions) const;
   std::shared_ptr<Listener> Find(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Forget(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const os::Fd poll_;   // epoll(7)
   const os::Fd stop_;   // eventfd(2)
   std::thread thread_;  // only used by Start and Stop
+  // Those that have asked too much, by when they may again. The thread's own.
+  std::multimap<absl::Time, std::weak_ptr<Listener>> waiting_;
   absl::Mutex mutex_;
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   std::map<uint64_t, std::weak_ptr<Listener>> listeners_

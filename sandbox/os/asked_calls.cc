@@ -34,7 +34,11 @@ bool AllowCall(const Fd& listener, const AskedCall& call) {
   struct seccomp_notif_resp answer = {};
   answer.id = call.id;
   answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  return ::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
+  int sent = 0;
+  do {
+    sent = ::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  } while (sent != 0 && errno == EINTR);
+  return sent == 0;
 }
 
 bool IsListener(const Fd& fd) {

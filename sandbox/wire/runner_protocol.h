@@ -38,8 +38,7 @@ struct FillReply {
 // there. ----
 enum class RunnerEventKind : uint32_t {
   // The runner waits for its job. Comes with these descriptors: the daemon's
-  // ends of stdin, stdout, stderr and the report pipe; then the listener that
-  // is asked before sockets are made, where the kernel has given one.
+  // ends of stdin, stdout, stderr and the report pipe.
   kReady = 1,
   // The user's program begins; `nanoseconds` is the time on CLOCK_MONOTONIC.
   kStarted = 2,
@@ -56,6 +55,9 @@ enum class RunnerEventKind : uint32_t {
   // program's start. If the daemon ends the jail instead, the program never
   // starts.
   kFacts = 5,
+  // Comes before kReady where the kernel has given a listener, and with it: it
+  // is asked before sockets are made. From here on somebody has to answer.
+  kAsks = 6,
 };
 struct RunnerEvent {
   RunnerEventKind kind;

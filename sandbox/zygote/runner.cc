@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "sandbox/jailed/program_rights.h"
@@ -25,11 +24,9 @@
 namespace sandglass::sandbox {
 namespace {
 
-// High numbers, so that the first file that a program opens gets descriptor 3,
-// and because a runtime may close low ones that were its own in the zygote.
+// A high number, so that the first file that a program opens gets descriptor 3.
 constexpr int kSocketFd = 255;
 constexpr int kReportFd = 254;
-constexpr int kListenerFd = 253;
 constexpr long kPauseNanos = 500'000;
 
 constexpr uint64_t kJailNamespaces = os::kNewUser | os::kNewMount |
@@ -130,10 +127,7 @@ void Runner::EnterJail() {
   clock_.Begin(SetupStep::kSeccomp);
   // ORDER: the template's filter may refuse to install another one. Of two
   // filters the stricter answer counts, so that nothing that one refuses asks.
-  if (const os::Fd listener = os::AskBeforeSockets(); listener.valid()) {
-    if (::dup3(listener.get(), kListenerFd, O_CLOEXEC) < 0) Fail();
-    socket_listener_.reset(kListenerFd);
-  }
+  ReportListener(os::AskBeforeSockets());
   if (!os::InstallSeccompFilter(jail_.filter)) Fail();
   clock_.Begin(SetupStep::kEnterDirectory);
   if (::chdir(kWorkspace) != 0) Fail();
@@ -141,6 +135,17 @@ void Runner::EnterJail() {
   os::SetDumpable();
   pid_ = ::getpid();
   clock_.End();
+}
+
+void Runner::ReportListener(const os::Fd& listener) {
+  if (!listener.valid()) return;  // then nothing asks
+  RunnerEvent event = {};
+  event.kind = RunnerEventKind::kAsks;
+  const auto* data = reinterpret_cast<const char*>(&event);
+  if (!os::SendDatagram(jail_.socket.get(), {data, sizeof(event)},
+                        {listener.get()})) {
+    ::_exit(0);
+  }
 }
 
 void Runner::AnnounceReady() {
@@ -177,16 +182,15 @@ void Runner::AnnounceReady() {
   const absl::string_view text(
       reinterpret_cast<const char*>(&ready),
       sizeof(ready.event) + ready.event.step_count * sizeof(RunnerStep));
-  const int fds[] = {streams_.in.daemon.get(), streams_.out.daemon.get(),
-                     streams_.err.daemon.get(), report_.daemon.get(),
-                     socket_listener_.get()};
-  const size_t count = std::size(fds) - (socket_listener_.valid() ? 0 : 1);
-  if (!os::SendDatagram(jail_.socket.get(), text, {fds, count})) ::_exit(0);
+  if (!os::SendDatagram(jail_.socket.get(), text,
+                        {streams_.in.daemon.get(), streams_.out.daemon.get(),
+                         streams_.err.daemon.get(), report_.daemon.get()})) {
+    ::_exit(0);
+  }
   // ORDER: after this was sent, only the daemon may hold its ends, so that the
   // program gets end-of-file and EPIPE when it should.
-  for (os::Fd* fd :
-       {&streams_.in.daemon, &streams_.out.daemon, &streams_.err.daemon,
-        &report_.daemon, &socket_listener_}) {
+  for (os::Fd* fd : {&streams_.in.daemon, &streams_.out.daemon,
+                     &streams_.err.daemon, &report_.daemon}) {
     fd->reset();
   }
   report_.program = std::move(report);

@@ -86,11 +86,11 @@ class Runner {
 
  private:
   void Report(const RunnerEvent& event) const;
+  void ReportListener(const os::Fd& listener);
   static bool StageFiles(const std::vector<RunnerJobBody::File>& files);
 
   Jail jail_;
   StepClock clock_;
-  os::Fd socket_listener_;  // see AskBeforeSockets; until AnnounceReady
   pid_t pid_ = -1;
   char name_[16] = {};
   StreamPipes streams_;

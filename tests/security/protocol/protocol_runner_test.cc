@@ -149,25 +149,41 @@ TEST(RunnerStreams, OnlyPipesAreTaken) {
   }
 }
 
-TEST(RunnerStreams, OnlyAListenerIsTakenBesideThem) {
+TEST(RunnerStreams, NothingIsTakenBesideThem) {
+  const os::Fd zero(::open("/dev/zero", O_RDWR | O_CLOEXEC));
+  ExpectNotTaken([&](FarEnd& end) {
+    end.Ready();
+    const Pipe in = MakePipe(O_NONBLOCK);
+    const Pipe out = MakePipe(O_NONBLOCK);
+    end.SendAsRunner(Word(RunnerEventKind::kReady),
+                     {in.write.get(), out.read.get(), out.read.get(),
+                      out.read.get(), zero.get()});
+  });
+}
+
+TEST(RunnerWords, OnlyAListenerCanBeAsked) {
   const os::Fd zero(::open("/dev/zero", O_RDWR | O_CLOEXEC));
   const os::Fd event(::eventfd(0, EFD_CLOEXEC));
   const Pipe pipe = MakePipe(O_NONBLOCK);
-  for (const std::vector<int>& more :
-       std::vector<std::vector<int>>{{zero.get()},
+  for (const std::vector<int>& fds :
+       std::vector<std::vector<int>>{{},
+                                     {zero.get()},
                                      {event.get()},
                                      {pipe.read.get()},
                                      {zero.get(), event.get()}}) {
     ExpectNotTaken([&](FarEnd& end) {
       end.Ready();
-      const Pipe in = MakePipe(O_NONBLOCK);
-      const Pipe out = MakePipe(O_NONBLOCK);
-      std::vector<int> fds = {in.write.get(), out.read.get(), out.read.get(),
-                              out.read.get()};
-      fds.insert(fds.end(), more.begin(), more.end());
-      end.SendAsRunner(Word(RunnerEventKind::kReady), fds);
+      end.SendAsRunner(Word(RunnerEventKind::kAsks), fds);
     });
   }
+}
+
+TEST(RunnerWords, NothingIsAskedOnceTheRunnerWaits) {
+  ExpectNotTaken([](FarEnd& end) {
+    const os::Fd event(::eventfd(0, EFD_CLOEXEC));
+    const Report report = RunnerReady(end);
+    end.SendAsRunner(Word(RunnerEventKind::kAsks), {event.get()});
+  });
 }
 
 TEST(RunnerStreams, PipesThatBlockHoldNobodyUp) {

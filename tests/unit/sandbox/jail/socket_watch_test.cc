@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "sandbox/os/asked_calls.h"
+#include "sandbox/os/clocks.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/seqpacket.h"
@@ -95,6 +99,29 @@ int MakeSocketOfX32() {
   (void)::syscall(0x40000000 | SYS_socket, AF_UNIX, SOCK_STREAM, 0);
   return 0;
 }
+int AskForListener() {
+  (void)::syscall(SYS_seccomp, ~0U, 0, nullptr);
+  return 0;
+}
+int AskForKey() {
+  (void)::syscall(SYS_add_key, nullptr, nullptr, nullptr, 0, 0);
+  return 0;
+}
+int AskForTheKeyOfAnother() {
+  (void)::syscall(SYS_request_key, nullptr, nullptr, nullptr, 0);
+  return 0;
+}
+int AskForLineDiscipline() {
+  const int discipline = 3;  // N_PPP
+  (void)::ioctl(0, TIOCSETD, &discipline);
+  return 0;
+}
+// Another call of the same number.
+int AskForTerminal() {
+  struct termios settings = {};
+  (void)::ioctl(0, TCGETS, &settings);
+  return 0;
+}
 int MakePipe() {
   int pipe[2];
   return ErrorOf(::pipe2(pipe, O_CLOEXEC));
@@ -107,17 +134,21 @@ class SocketWatchTest : public ::testing::Test {
 };
 
 TEST_F(SocketWatchTest, WhoMakesNoneLeavesTheNetworkUnused) {
-  Asker asker(MakePipe);
-  const auto listener = watch_.Watch(asker.listener());
-  ASSERT_NE(listener, nullptr);
-  asker.Begin();
-  EXPECT_EQ(asker.Result(), 0);
-  EXPECT_TRUE(listener->EndUnused());
-  EXPECT_TRUE(listener->EndUnused());
+  for (const auto way : {MakePipe, AskForTerminal}) {
+    Asker asker(way);
+    const auto listener = watch_.Watch(asker.listener());
+    ASSERT_NE(listener, nullptr);
+    asker.Begin();
+    EXPECT_EQ(asker.Result(), 0);
+    EXPECT_TRUE(listener->EndUnused());
+    EXPECT_TRUE(listener->EndUnused());
+  }
 }
 
 TEST_F(SocketWatchTest, EachWayToASocketIsAllowedAndCounts) {
-  for (const auto way : {MakeSocket, MakePair, AskForRing, MakeSocketOfX32}) {
+  for (const auto way :
+       {MakeSocket, MakePair, AskForRing, MakeSocketOfX32, AskForListener,
+        AskForKey, AskForTheKeyOfAnother, AskForLineDiscipline}) {
     Asker asker(way);
     const auto listener = watch_.Watch(asker.listener());
     ASSERT_NE(listener, nullptr);
@@ -198,6 +229,46 @@ TEST_F(SocketWatchTest, ManyAtOnceAreAnswered) {
   for (const auto& asker : askers) asker->Begin();
   for (const auto& asker : askers) EXPECT_EQ(asker->Result(), 0);
   for (const auto& listener : listeners) EXPECT_FALSE(listener->EndUnused());
+}
+
+TEST_F(SocketWatchTest, WhoAsksTooMuchWaitsAndOthersDoNot) {
+  constexpr int kCalls = 3 * SocketWatch::kMaxAnswers + 10;
+  Asker flood([] {
+    for (int i = 0; i < kCalls; ++i) {
+      const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      if (fd < 0) return errno;
+      ::close(fd);
+    }
+    return 0;
+  });
+  const auto its = watch_.Watch(flood.listener());
+  const absl::Time start = os::SteadyNow();
+  flood.Begin();
+  for (int i = 0; i < 10; ++i) {
+    Asker other(MakeSocket);
+    const auto listener = watch_.Watch(other.listener());
+    other.Begin();
+    EXPECT_EQ(other.Result(), 0);
+  }
+  EXPECT_EQ(flood.Result(), 0);
+  EXPECT_GE(os::SteadyNow() - start, 3 * SocketWatch::kWindow);
+  EXPECT_FALSE(its->EndUnused());
+}
+
+TEST_F(SocketWatchTest, WhoAsksTooMuchAndEndsIsForgotten) {
+  Asker flood([] {
+    for (;;) ::close(::socket(AF_UNIX, SOCK_STREAM, 0));
+    return 0;
+  });
+  auto its = watch_.Watch(flood.listener());
+  flood.Begin();
+  ::usleep(150'000);
+  its.reset();
+  ::usleep(150'000);
+  Asker asker(MakeSocket);
+  const auto listener = watch_.Watch(asker.listener());
+  asker.Begin();
+  EXPECT_EQ(asker.Result(), 0);
 }
 
 TEST_F(SocketWatchTest, WhatIsNoListenerIsNotTakenForOne) {
