@@ -70,7 +70,8 @@ struct Session {
     asked = absl::Now();
     SetDeadline(contexts[0]);
     connection.sessions->async()->CreateSession(
-        &contexts[0], &create, &made, [this, &open](grpc::Status status) {
+        &contexts[0], &create, &made,
+        [this, &open](const grpc::Status& status) {
           created = absl::Now();
           if (!status.ok()) return Fail(status.error_message(), open);
           Run(open);
@@ -81,7 +82,7 @@ struct Session {
     run.set_code("print(1)");
     SetDeadline(contexts[1]);
     connection.runs->async()->RunCode(
-        &contexts[1], &run, &result, [this, &open](grpc::Status status) {
+        &contexts[1], &run, &result, [this, &open](const grpc::Status& status) {
           answered = absl::Now();
           if (!status.ok()) return Fail(status.error_message(), open);
           if (result.outcome() != v1::OUTCOME_OK ||
