@@ -28,7 +28,7 @@ namespace sandglass::sandbox {
 class SocketWatch {
  public:
   static constexpr absl::Duration kWindow = absl::Milliseconds(100);
-  static constexpr int kMaxAnswers = 300;
+  static constexpr int kMaxAnswers = 1000;
 
   // What is asked before the sockets of one jail.
   class Listener {
