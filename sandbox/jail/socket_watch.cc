@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "sandbox/os/asked_calls.h"
@@ -16,6 +17,8 @@ namespace {
 
 constexpr int kMaxEvents = 32;
 constexpr uint64_t kStop = 0;  // no listener has this number
+// Of a jail that has asked too much.
+constexpr absl::Duration kPause = absl::Milliseconds(20);
 
 }  // namespace
 
@@ -28,12 +31,11 @@ bool SocketWatch::Listener::EndUnused() {
 SocketWatch::Listener::Answered SocketWatch::Listener::Answer(absl::Time now) {
   const absl::MutexLock lock(&mutex_);
   if (ended_) return Answered::kNoMore;
-  if (now >= window_end_) {
-    window_end_ = now + kWindow;
-    answers_ = 0;
-  }
-  if (answers_ >= kMaxAnswers) return Answered::kLater;
-  ++answers_;
+  left_ = std::min<double>(
+      kBurst, left_ + absl::ToDoubleSeconds(now - counted_) * kPerSecond);
+  counted_ = now;
+  if (left_ < 1) return Answered::kLater;
+  --left_;
   // ORDER: before the call can have any effect.
   used_ = true;
   // Receiving blocks while there is no question.
@@ -109,7 +111,7 @@ void SocketWatch::Serve(const std::shared_ptr<Listener>& listener,
   if ((events & EPOLLIN) != 0) answered = listener->Answer(now);
   if (answered == Listener::Answered::kLater) {
     Report(*listener, false);
-    waiting_.emplace(now + kWindow, listener);
+    waiting_.emplace(now + kPause, listener);
   }
   // Its processes are gone, or what they ask stays open: without this the same
   // would be reported for ever.

@@ -20,15 +20,15 @@ namespace sandglass::sandbox {
 // of its own.
 //
 // The processes ask before they make a socket (AskBeforeSockets), and a thread
-// of this process lets each of them, which takes some 20 microseconds. It lets
-// a jail make kMaxAnswers in each kWindow, since no limit of the jail counts
-// this thread's processor time; who asks beyond that waits for the next. A
+// of this process lets each of them, which takes some 20 microseconds. A jail
+// can make kBurst at once and kPerSecond in the long run, since no limit of the
+// jail counts this thread's processor time; who asks beyond that waits. A
 // signal that comes in this time interrupts the call as it would interrupt any
 // slow one. Thread-safe.
 class SocketWatch {
  public:
-  static constexpr absl::Duration kWindow = absl::Milliseconds(100);
-  static constexpr int kMaxAnswers = 1000;
+  static constexpr int kBurst = 1000;
+  static constexpr int kPerSecond = 1000;
 
   // What is asked before the sockets of one jail.
   class Listener {
@@ -56,8 +56,8 @@ class SocketWatch {
     absl::Mutex mutex_;
     bool used_ ABSL_GUARDED_BY(mutex_) = false;
     bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-    absl::Time window_end_ ABSL_GUARDED_BY(mutex_);
-    int answers_ ABSL_GUARDED_BY(mutex_) = 0;  // since the window began
+    double left_ ABSL_GUARDED_BY(mutex_) = kBurst;  // it may make now
+    absl::Time counted_ ABSL_GUARDED_BY(mutex_);    // when that was so
   };
 
   // The one watch of this process.

@@ -79,9 +79,8 @@ Fd InstallAskingFilter(absl::Span<const sock_filter> filter);
 // From now on the caller asks a listener before it makes a socket, or anything
 // else that could leave something in its network namespace. All other calls are
 // left to further filters, of which the strictest answer counts: what another
-// one refuses doesn't ask. Returns
-// the listener; an empty Fd as above, and then nothing asks.
-// Precondition: no_new_privs.
+// one refuses doesn't ask. Returns the listener; an empty Fd as above, and then
+// nothing asks. Precondition: no_new_privs.
 Fd AskBeforeSockets();
 
 }  // namespace sandglass::os
