@@ -5,7 +5,7 @@
 #
 #   sudo ./bench/run.sh [options]
 #
-# Everything in about eight minutes, or what these choose, together:
+# Everything in ten minutes or more, or what these choose, together:
 #   --programs LIST   these programs, one run at a time ("all": every one)
 #   --in-flight LIST  so many runs at once, of these programs, else of the first
 #   --memory          what idle jails hold
