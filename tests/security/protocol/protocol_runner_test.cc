@@ -178,12 +178,17 @@ TEST(RunnerWords, OnlyAListenerCanBeAsked) {
   }
 }
 
-TEST(RunnerWords, NothingIsAskedOnceTheRunnerWaits) {
-  ExpectNotTaken([](FarEnd& end) {
-    const os::Fd event(::eventfd(0, EFD_CLOEXEC));
-    const Report report = RunnerReady(end);
-    end.SendAsRunner(Word(RunnerEventKind::kAsks), {event.get()});
-  });
+TEST(RunnerWords, NothingIsAskedOnceTheRunnerHasItsJob) {
+  const Ended ended = RunAgainst(
+      [](FarEnd& end) {
+        const os::Fd event(::eventfd(0, EFD_CLOEXEC));
+        const Report report = RunnerReady(end);
+        auto job = os::ReceivePacket(end.runner.get(), os::Wait::kYes);
+        EXPECT_TRUE(job.ok()) << job.status();
+        end.SendAsRunner(Word(RunnerEventKind::kAsks), {event.get()});
+      },
+      RunnerJob());
+  ExpectBroken(ended);
 }
 
 TEST(RunnerStreams, PipesThatBlockHoldNobodyUp) {
