@@ -24,6 +24,14 @@ uint64_t DefaultMemoryBudget(const MemoryFiles& files = {});
 // The largest number when nothing can be read.
 uint64_t MachineMemory(const MemoryFiles& files = {});
 
+// By how many bytes of memory all that waits for work may grow now; negative:
+// by so many it is to shrink. That is what is available of the machine
+// (MemAvailable), or in the tightest of the cgroups as above (its limit less
+// what is in use, of which files that nobody has used lately don't count), less
+// a reserve of a sixteenth of MachineMemory, at most 1 GiB. The largest number
+// when nothing can be read.
+int64_t SpareMemory(const MemoryFiles& files = {});
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_BASE_MEMORY_BUDGET_H_

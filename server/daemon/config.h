@@ -77,7 +77,7 @@ struct Config {
   std::string socket_group;   // name or number; empty: the user's group
   std::string cgroup_parent;  // empty: depends on the host's layout
   AdmissionOptions admission;
-  PoolOptions pool = {.floor = 4};
+  PoolOptions pool{{.floor = 4}};
   // How many runners one zygote makes before it is replaced, so that what they
   // share, hash seed and addresses, becomes new.
   uint32_t zygote_runs = 1000;

@@ -7,11 +7,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/memory_budget.h"
 #include "server/base/notify.h"
 #include "server/daemon/wall_clock_watch.h"
 #include "server/daemon/watchdog.h"
@@ -26,6 +28,8 @@ constexpr absl::Duration kLastAnswersWait = absl::Seconds(1);
 constexpr absl::Duration kLastReadsWait = absl::Milliseconds(100);
 constexpr absl::Duration kDeadHelperWait = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+// How often the pool is told how much memory there is.
+constexpr absl::Duration kMemoryLook = absl::Seconds(1);
 
 }  // namespace
 
@@ -119,7 +123,8 @@ int RunningDaemon::Run() {
       WatchOver(*call_threads_, *dispatcher_, parts_.supervisor);
   while (true) {
     watchdog.Beat();
-    switch (WaitForWake(watchdog.interval())) {
+    pool_->SetSpareMemory(SpareMemory());
+    switch (WaitForWake(std::min(watchdog.interval(), kMemoryLook))) {
       case Wake::kNothing:
         break;
       case Wake::kStop:

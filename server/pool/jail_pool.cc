@@ -44,6 +44,7 @@ JailPool::JailPool(PoolOptions options, FillFunction fill,
       fill_(std::move(fill)),
       healthy_(std::move(healthy)),
       settle_(std::min(kSettle, options_.idle_age)),
+      bounds_(options_),
       once_used_(options_.once_used) {
   if (options_.floor == 0) return;
   absl::MutexLock lock(&mutex_);
@@ -234,7 +235,7 @@ std::vector<uint32_t> JailPool::Targets(MonotonicTime now) const {
                        .floor = entry.kind.floor,
                        .ceiling = entry.kind.ceiling});
   }
-  return ShareTargets(demands, options_);
+  return ShareTargets(demands, bounds_);
 }
 
 void JailPool::Retarget(MonotonicTime now) {
@@ -278,7 +279,7 @@ void JailPool::CheckHealth(Entry& entry, MonotonicTime now) {
 bool JailPool::Wants(const Entry& entry) const {
   return entry.idle.size() + entry.coming < entry.target &&
          !(entry.kind.slow && filling_slow_) && jails_ < options_.max_idle &&
-         bytes_ + entry.kind.idle_bytes <= options_.memory_budget_bytes;
+         bytes_ + entry.kind.idle_bytes <= bounds_.memory_budget_bytes;
 }
 
 MonotonicTime JailPool::CalmUntil() const {

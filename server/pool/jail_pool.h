@@ -86,6 +86,11 @@ class JailPool {
   // fillers hold back meanwhile (PoolOptions::longest_hold).
   MadeJail Fill(const JailKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // By how many bytes of memory the idle jails may grow from now on; negative:
+  // by so many they must shrink, below their floors if need be. To be called
+  // every few seconds; until the first time only the budget counts.
+  void SetSpareMemory(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Does for the fillers what Admission::Recheck does for PopOverdue.
   void Recheck() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -210,6 +215,8 @@ class JailPool {
   std::vector<std::thread> threads_;
 
   mutable absl::Mutex mutex_;
+  // The options' own, with as much memory as there is now.
+  PoolBounds bounds_ ABSL_GUARDED_BY(mutex_);
   absl::CondVar wake_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   std::vector<JailKey> once_used_ ABSL_GUARDED_BY(mutex_);
@@ -231,6 +238,7 @@ class JailPool {
   // made while runs came without a calm moment.
   bool filling_slow_ ABSL_GUARDED_BY(mutex_) = false;
   MonotonicTime busy_since_ ABSL_GUARDED_BY(mutex_);
+  bool lacks_memory_ ABSL_GUARDED_BY(mutex_) = false;  // as the log says
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "server/base/log.h"
 #include "server/pool/jail_pool.h"
 
 namespace sandglass::server {
@@ -59,6 +60,38 @@ void JailPool::Renew(const std::vector<JailKey>& always,
   once_used_ = std::move(once_used);
   Retarget(Now());
   wake_.SignalAll();
+}
+
+void JailPool::SetSpareMemory(int64_t bytes) {
+  if (options_.floor == 0) return;
+  const uint64_t most = options_.memory_budget_bytes;
+  uint64_t held = 0;
+  bool news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    held = bytes_;
+    const uint64_t change = bytes < 0 ? -static_cast<uint64_t>(bytes) : bytes;
+    const uint64_t budget = bytes < 0 ? held - std::min(held, change)
+                            : held >= most
+                                ? most
+                                : held + std::min(most - held, change);
+    if (budget != bounds_.memory_budget_bytes) {
+      bounds_.memory_budget_bytes = budget;
+      Retarget(Now());
+      wake_.SignalAll();
+    }
+    if (lacks_memory_ ? budget == most : bytes < 0 && held > 0) {
+      lacks_memory_ = !lacks_memory_;
+      news = true;
+    }
+  }
+  if (!news) return;
+  if (bytes >= 0) {
+    Log(LogLevel::kInfo, "pool_has_memory_again", {});
+    return;
+  }
+  Log(LogLevel::kWarning, "pool_shrinks_for_memory",
+      {{"idle_bytes", held}, {"too_many_bytes", -bytes}});
 }
 
 void JailPool::Forget(const std::function<bool(const JailKey&)>& unwanted) {

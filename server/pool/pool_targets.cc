@@ -17,25 +17,25 @@ uint32_t Fits(uint64_t bytes, uint64_t budget) {
                     : static_cast<uint32_t>(std::min(kMax, budget / bytes));
 }
 
-uint32_t FloorOf(const Demand& demand, const PoolOptions& options) {
-  return std::min(options.floor, demand.floor.value_or(options.floor));
+uint32_t FloorOf(const Demand& demand, const PoolBounds& bounds) {
+  return std::min(bounds.floor, demand.floor.value_or(bounds.floor));
 }
 
 }  // namespace
 
-uint32_t TargetFor(const Demand& demand, const PoolOptions& options) {
-  if (options.floor == 0) return 0;
-  const bool used = demand.unused_for < options.idle_age;
+uint32_t TargetFor(const Demand& demand, const PoolBounds& bounds) {
+  if (bounds.floor == 0) return 0;
+  const bool used = demand.unused_for < bounds.idle_age;
   if (!used && !demand.always) return 0;
-  const uint32_t floor = FloorOf(demand, options);
+  const uint32_t floor = FloorOf(demand, bounds);
   const uint32_t wanted = used ? std::max(floor, demand.peak) : floor;
-  return std::min({wanted, options.ceiling,
-                   demand.ceiling.value_or(options.ceiling), options.max_idle,
-                   Fits(demand.idle_bytes, options.memory_budget_bytes)});
+  return std::min({wanted, bounds.ceiling,
+                   demand.ceiling.value_or(bounds.ceiling), bounds.max_idle,
+                   Fits(demand.idle_bytes, bounds.memory_budget_bytes)});
 }
 
 std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
-                                   const PoolOptions& options) {
+                                   const PoolBounds& bounds) {
   std::vector<size_t> order(demands.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {},
@@ -43,12 +43,12 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
   std::vector<uint32_t> wanted;
   wanted.reserve(demands.size());
   for (const Demand& demand : demands) {
-    wanted.push_back(TargetFor(demand, options));
+    wanted.push_back(TargetFor(demand, bounds));
   }
 
   std::vector<uint32_t> targets(demands.size(), 0);
-  uint32_t jails_left = options.max_idle;
-  uint64_t bytes_left = options.memory_budget_bytes;
+  uint32_t jails_left = bounds.max_idle;
+  uint64_t bytes_left = bounds.memory_budget_bytes;
   const auto has_room = [&](size_t i, uint32_t up_to) {
     return jails_left > 0 && targets[i] < std::min(wanted[i], up_to) &&
            demands[i].idle_bytes <= bytes_left;
@@ -66,7 +66,7 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
       gave = false;
       for (const size_t i : order) {
         if ((always_only && !demands[i].always) ||
-            !has_room(i, FloorOf(demands[i], options))) {
+            !has_room(i, FloorOf(demands[i], bounds))) {
           continue;
         }
         give(i);
@@ -82,7 +82,7 @@ std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
       return (targets[i] + uint64_t{1}) * demands[i].idle_bytes;
     };
     for (const size_t i : order) {
-      if (has_room(i, options.ceiling) && (!next || held(i) < held(*next))) {
+      if (has_room(i, bounds.ceiling) && (!next || held(i) < held(*next))) {
         next = i;
       }
     }

@@ -56,7 +56,8 @@ struct KindOptions {
   bool slow = false;
 };
 
-struct PoolOptions {
+// How many idle jails there may be.
+struct PoolBounds {
   // The idle jails that are kept of each key that is always kept or was used
   // recently. 0 turns the pool off.
   uint32_t floor = 2;
@@ -65,11 +66,14 @@ struct PoolOptions {
   // The memory that all idle jails may use together; each counts with the
   // idle_bytes of its kind.
   uint64_t memory_budget_bytes = uint64_t{256} << 20;
-  // By the kind's name; those that are not there have the default.
-  std::map<std::string, KindOptions> kinds;
   // A key that nobody used for this long shrinks to its floor if it is in
   // `always`, and is forgotten if not.
   absl::Duration idle_age = absl::Seconds(60);
+};
+
+struct PoolOptions : PoolBounds {
+  // By the kind's name; those that are not there have the default.
+  std::map<std::string, KindOptions> kinds;
   // Threads, 1 or more; each waits most of the time.
   uint32_t fillers = std::clamp(std::thread::hardware_concurrency(), 2u, 16u);
   std::vector<JailKey> always;     // filled from the start
@@ -118,7 +122,7 @@ struct Demand {
 // always kept or was used within idle_age, that is the recent peak, at least
 // the floor, and at most what the ceiling, max_idle and the memory budget
 // allow. Otherwise it is 0.
-uint32_t TargetFor(const Demand& demand, const PoolOptions& options);
+uint32_t TargetFor(const Demand& demand, const PoolBounds& bounds);
 
 // The targets of all keys together, in the order of `demands`; the keys share
 // max_idle and the memory budget. First come the floors of the keys that are
@@ -127,7 +131,7 @@ uint32_t TargetFor(const Demand& demand, const PoolOptions& options);
 // Each next jail goes to the key whose jails hold the least memory with it, so
 // that a kind of large jails doesn't take what many small ones could have.
 std::vector<uint32_t> ShareTargets(const std::vector<Demand>& demands,
-                                   const PoolOptions& options);
+                                   const PoolBounds& bounds);
 
 // Measures the most takes within one window recently. A peak is remembered for
 // at least half and at most the whole of `memory`.

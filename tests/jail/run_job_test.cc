@@ -78,7 +78,7 @@ Job Bash(std::string code) {
 // Each jail is made for its run.
 JailPool& NoPool() {
   static auto& pool = *new JailPool(
-      {.floor = 0},
+      {{.floor = 0}},
       [](const JailKey&,
          sandbox::FillFor) -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
         return absl::UnimplementedError("there is no zygote");

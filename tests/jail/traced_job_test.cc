@@ -101,7 +101,7 @@ def call(*arguments):
 
 JailPool& NoPool() {
   static auto& pool = *new JailPool(
-      {.floor = 0},
+      {{.floor = 0}},
       [](const JailKey&,
          sandbox::FillFor) -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
         return absl::UnimplementedError("there is no zygote");

@@ -1,6 +1,7 @@
 // Memory and processes that run out above a jail are no fault of its program,
 // and its verdict says so.
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "tests/support/calls/sessions.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -135,6 +137,40 @@ TEST_F(HostLimits, ProcessesThatRanOutAboveAreNotPutDownToTheProgram) {
   EXPECT_THAT(result.response.evidence().explanation(),
               HasSubstr("whose own of 64 processes and threads"));
   EXPECT_THAT(Run(kTakesProcesses), OutcomeIs(v1::OUTCOME_OK));
+  StopDaemon();
+}
+
+TEST_F(HostLimits, IdleJailsGoFirst) {
+  struct Jails {
+    uint32_t idle = 0;
+    uint32_t wanted = 0;
+  };
+  const auto jails = [&] {
+    v1::GetServerInfoResponse info;
+    EXPECT_THAT(client().Info(&info), IsOk());
+    Jails sum;
+    for (const v1::PoolKind& kind : info.pool()) {
+      sum.idle += kind.idle();
+      sum.wanted += kind.target();
+    }
+    return sum;
+  };
+  const uint32_t all = jails().wanted;
+  ASSERT_GE(all, 8U);
+  ASSERT_TRUE(
+      WaitUntil([&] { return jails().idle >= all; }, absl::Seconds(60)));
+  // A sixteenth of the limit is to be left.
+  ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + kMiB));
+  EXPECT_TRUE(WaitUntil([&] { return jails().idle < all; }, absl::Seconds(30)))
+      << daemon().LogTail();
+  EXPECT_THAT(Run("print(1)"), OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_THAT(daemon().LogTail(), HasSubstr("pool_shrinks_for_memory"));
+  const uint32_t few = jails().wanted;
+  EXPECT_LT(few, all);
+  ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + 4096 * kMiB));
+  EXPECT_TRUE(WaitUntil([&] { return jails().idle > few; }, absl::Seconds(30)))
+      << daemon().LogTail();
+  EXPECT_THAT(daemon().LogTail(), HasSubstr("pool_has_memory_again"));
   StopDaemon();
 }
 

@@ -197,7 +197,7 @@ TEST(InitFlood, OthersAreServedMeanwhile) {
     });
     CancelToken cancel;
     JailPool pool(
-        {.floor = 0},
+        {{.floor = 0}},
         [](const JailKey&,
            sandbox::FillFor) -> absl::StatusOr<std::unique_ptr<sandbox::Jail>> {
           return absl::UnimplementedError("no zygote");

@@ -102,7 +102,7 @@ Ended RunAgainst(const Attack& attack, const Job& job, absl::Duration bound) {
     FakeYard yard(job.zygote.empty() ? sandbox::kExecKind : job.zygote, attack);
     const PrestartKinds prestart(policy);
     JailPool pool(
-        {.floor = 0},
+        {{.floor = 0}},
         [&](const JailKey& key, sandbox::FillFor fill_for) {
           return FillJail(yard.sandbox(), prestart, key, fill_for);
         },

@@ -201,6 +201,44 @@ TEST_F(MemoryBudgetTest, TheBudgetIsPositiveWhenNothingCanBeRead) {
   EXPECT_GT(DefaultMemoryBudget({"/nonexistent", "/nonexistent", "/none"}), 0u);
 }
 
+TEST_F(MemoryBudgetTest, WhatIsToSpareIsAvailableBeyondAReserve) {
+  // A sixteenth of 20 GiB is more than 1 GiB.
+  EXPECT_EQ(SpareMemory(files_), 9 * int64_t{kGiB});
+  Write(files_.meminfo,
+        "MemTotal:       8388608 kB\nMemAvailable:   262144 kB\n");
+  EXPECT_EQ(SpareMemory(files_), -int64_t{kGiB} / 4);
+}
+
+TEST_F(MemoryBudgetTest, AFullGroupHasNothingToSpareOnV2) {
+  Write(files_.self_cgroup, "0::/a/b\n");
+  Write(files_.cgroup_root + "/a/memory.max", "1073741824\n");
+  Write(files_.cgroup_root + "/a/memory.current", "1073741824\n");
+  EXPECT_EQ(SpareMemory(files_), -int64_t{kGiB} / 16);
+  // A file that was read once can go.
+  Write(files_.cgroup_root + "/a/memory.stat",
+        "anon 1\nfile 805306368\ninactive_file 536870912\n");
+  EXPECT_EQ(SpareMemory(files_), int64_t{kGiB} / 2 - int64_t{kGiB} / 16);
+  // The group below, which is tighter.
+  Write(files_.cgroup_root + "/a/b/memory.max", "536870912\n");
+  Write(files_.cgroup_root + "/a/b/memory.current", "536870912\n");
+  EXPECT_EQ(SpareMemory(files_), -int64_t{kGiB} / 32);
+}
+
+TEST_F(MemoryBudgetTest, AFullGroupHasNothingToSpareOnV1) {
+  Write(files_.self_cgroup, "4:cpu,memory:/x\n0::/\n");
+  const std::string group = files_.cgroup_root + "/memory/x/";
+  Write(group + "memory.limit_in_bytes", "1073741824\n");
+  Write(group + "memory.usage_in_bytes", "1073741824\n");
+  Write(group + "memory.stat",
+        "inactive_file 4096\ntotal_inactive_file 134217728\n");
+  EXPECT_EQ(SpareMemory(files_), int64_t{kGiB} / 8 - int64_t{kGiB} / 16);
+}
+
+TEST_F(MemoryBudgetTest, WithoutFilesMemoryIsNoConcern) {
+  EXPECT_EQ(SpareMemory({"/nonexistent", "/nonexistent", "/none"}),
+            std::numeric_limits<int64_t>::max());
+}
+
 TEST(Notify, SendsTheStateToTheServiceManager) {
   TempDir dir;
   const std::string path = dir.path() + "/notify";
@@ -236,12 +274,12 @@ TEST(ConfigDoubts, AreSaidOfWhatIsHardlyMeant) {
   Config config;
   config.listen.unix_path = "/run/sandglass/sandglass.sock";
   config.admission.memory_budget_bytes = kGiB;
-  config.pool = {.floor = 4, .ceiling = 16, .max_idle = 64};
+  config.pool = {{.floor = 4, .ceiling = 16, .max_idle = 64}};
   config.socket_mode = 0660;
   config.metrics.listen = "127.0.0.1:9464";
   EXPECT_THAT(ConfigDoubts(config, 2 * kGiB), ::testing::IsEmpty());
   config.admission.memory_budget_bytes = 3 * kGiB;
-  config.pool = {.floor = 20, .ceiling = 16, .max_idle = 18};
+  config.pool = {{.floor = 20, .ceiling = 16, .max_idle = 18}};
   config.socket_mode = 0666;
   config.metrics.listen = "[::]:9464";
   EXPECT_THAT(
@@ -253,7 +291,7 @@ TEST(ConfigDoubts, AreSaidOfWhatIsHardlyMeant) {
           HasSubstr("pool.floor: 20 is above pool.most_idle, 18"),
           HasSubstr("socket.mode: with 0666 everybody on this machine"),
           HasSubstr("metrics.listen: [::]:9464 can be reached from other")));
-  config.pool = {.floor = 0, .memory_budget_bytes = 3 * kGiB};
+  config.pool = {{.floor = 0, .memory_budget_bytes = 3 * kGiB}};
   config.listen = {.unix_path = "", .tcp_address = "127.0.0.1:1"};
   config.metrics.listen = "";
   config.admission.memory_budget_bytes = kGiB;

@@ -79,7 +79,7 @@ class LayerAdminTest : public LayerStoreTest {
  protected:
   LayerAdminTest()
       : approvals_({.approvers = {1001}}, nullptr),
-        pool_({.floor = 0}, nullptr, nullptr) {
+        pool_({{.floor = 0}}, nullptr, nullptr) {
     LibraryInstaller installer;
     installer.registry = "http://127.0.0.1:1/simple";
     LibrariesParts parts;

@@ -1,6 +1,8 @@
 // How many jails wait, of which keys.
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
@@ -309,6 +311,50 @@ TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {
   EXPECT_EQ(pool.Acquire(Key("node")), nullptr);
   ASSERT_TRUE(BecomesIdle(pool, Key("node"), 1));
   EXPECT_GE(Since(taken), absl::Milliseconds(199));
+}
+
+TEST(JailPoolStock, IdleJailsGoWhereMemoryRunsOut) {
+  PoolOptions options = Options();
+  options.floor = 8;
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 8));
+  // Each of them counts for one MiB.
+  pool.SetSpareMemory(-3 * int64_t{kMiB} + 1);
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 5));
+  EXPECT_EQ(jails.dropped(), 3U);
+  // What is taken is made again, but there are no more.
+  pool.SetSpareMemory(0);
+  const uint64_t made = jails.made();
+  EXPECT_NE(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_TRUE(Eventually([&] { return jails.made() > made; }));
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 5));
+  // More than there are, and as much as can be said.
+  pool.SetSpareMemory(-100 * int64_t{kMiB});
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 0));
+  pool.SetSpareMemory(std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_EQ(StateOf(pool, Key("exec")).target, 0U);
+  // A run that finds none still gets one.
+  EXPECT_TRUE(pool.Fill(Key("exec")).ok());
+  pool.SetSpareMemory(2 * int64_t{kMiB});
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 2));
+  pool.SetSpareMemory(std::numeric_limits<int64_t>::max());
+  EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 8));
+}
+
+TEST(JailPoolStock, MemoryThatIsThereIsNoMoreThanTheBudget) {
+  PoolOptions options = Options();
+  options.floor = 8;
+  options.memory_budget_bytes = 4 * kMiB;
+  Jails jails;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.SetSpareMemory(100 * int64_t{kMiB});
+  pool.Start();
+  ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
+  pool.SetSpareMemory(100 * int64_t{kMiB});
+  EXPECT_EQ(StateOf(pool, Key("exec")).target, 4U);
 }
 
 JailKey Under(const std::string& profile, const std::string& kind) {

@@ -123,14 +123,16 @@ inline std::map<std::string, KindOptions> AllKinds(const KindOptions& options) {
 }
 
 inline PoolOptions Options() {
-  return {.floor = 2,
-          .ceiling = 8,
-          .max_idle = 64,
-          .memory_budget_bytes = 1000 * kMiB,
-          .kinds = AllKinds({.idle_bytes = kMiB}),
-          .idle_age = absl::Seconds(60),
-          .fillers = 2,
-          .always = {Key("exec")}};
+  PoolOptions options;
+  options.floor = 2;
+  options.ceiling = 8;
+  options.max_idle = 64;
+  options.memory_budget_bytes = 1000 * kMiB;
+  options.idle_age = absl::Seconds(60);
+  options.kinds = AllKinds({.idle_bytes = kMiB});
+  options.fillers = 2;
+  options.always = {Key("exec")};
+  return options;
 }
 
 inline PoolKeyState StateOf(const JailPool& pool, const JailKey& key) {

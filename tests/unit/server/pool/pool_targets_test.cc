@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr absl::Duration kWindow = absl::Milliseconds(100);
 
-PoolOptions Options() {
+PoolBounds Options() {
   return {.floor = 2,
           .ceiling = 8,
           .max_idle = 20,
@@ -61,7 +61,7 @@ TEST(TargetFor, FloorForWhatIsAlwaysKeptOrUsedOfLate) {
 }
 
 TEST(TargetFor, FollowsThePeakWithinItsBounds) {
-  PoolOptions options = Options();
+  PoolBounds options = Options();
   EXPECT_EQ(TargetFor(Used(5), options), 5u);
   EXPECT_EQ(TargetFor(Used(50), options), 8u);
   options.max_idle = 3;
@@ -80,7 +80,7 @@ TEST(TargetFor, AnOldPeakOfAKeyThatIsAlwaysKeptDoesNotCount) {
 }
 
 TEST(TargetFor, NoFloorTurnsThePoolOff) {
-  PoolOptions options = Options();
+  PoolBounds options = Options();
   options.floor = 0;
   EXPECT_EQ(TargetFor(Always(), options), 0u);
   EXPECT_EQ(TargetFor(Used(5), options), 0u);
@@ -93,7 +93,7 @@ TEST(ShareTargets, WithRoomEachHasItsOwn) {
 }
 
 TEST(ShareTargets, KeysThatAreAlwaysKeptComeFirst) {
-  PoolOptions options = Options();
+  PoolBounds options = Options();
   options.max_idle = 5;
   EXPECT_THAT(ShareTargets({Used(8), Always(), Always()}, options),
               ElementsAre(1, 2, 2));
@@ -103,7 +103,7 @@ TEST(ShareTargets, KeysThatAreAlwaysKeptComeFirst) {
 }
 
 TEST(ShareTargets, FloorsComeBeforeGrowthAndTheMostRecentlyUsedFirst) {
-  PoolOptions options = Options();
+  PoolBounds options = Options();
   options.memory_budget_bytes = 9 * kMiB;
   // 2 for each, then 3 more in turn from the one that was used last.
   EXPECT_THAT(ShareTargets({Used(8, absl::Seconds(2)), Used(8),
@@ -137,14 +137,14 @@ TEST(ShareTargets, LargeJailsDontTakeWhatSmallOnesGrowBy) {
   large.floor = 1;
   EXPECT_THAT(ShareTargets({large, Used(8, absl::Seconds(1))}, Options()),
               ElementsAre(3, 8));
-  PoolOptions options = Options();
+  PoolBounds options = Options();
   options.memory_budget_bytes = 63 * kMiB;
   EXPECT_THAT(ShareTargets({large, Used(8, absl::Seconds(1))}, options),
               ElementsAre(1, 8));
 }
 
 TEST(ShareTargets, AJailThatIsTooLargeLeavesTheRestToSmallerOnes) {
-  PoolOptions options = Options();
+  PoolBounds options = Options();
   options.memory_budget_bytes = 10 * kMiB;
   Demand large = Used(8);
   large.idle_bytes = 8 * kMiB;
