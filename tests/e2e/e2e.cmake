@@ -92,7 +92,8 @@ add_executable(sandglass_e2e_test
   e2e/sessions/run_results_test.cc
   e2e/sessions/session_runtimes_test.cc
   e2e/runs/hints_test.cc
-  e2e/warm/network_reuse_test.cc)
+  e2e/warm/network_reuse_test.cc
+  e2e/runs/machine_changes_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE
@@ -188,8 +189,8 @@ sandglass_add_suites(sandglass_durable_test e2e.
   FIXTURES_REQUIRED languages)
 
 sandglass_add_suites(sandglass_e2e_test e2e.
-  NIGHTLY Languages/PrestartConformance WholeImage SessionDisk
-  ONE_AT_A_TIME Crash Hostile HostLimits Judges/StressNg LimitsTest Load ManySessions
+  NIGHTLY Crowd Languages/PrestartConformance WholeImage SessionDisk
+  ONE_AT_A_TIME Crash Crowd Hostile HostLimits Judges/StressNg LimitsTest Load ManySessions
     Pool SmallDaemon
   PART
     # Without those that wait until a server or a helper that hangs is given up.
