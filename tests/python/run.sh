@@ -27,6 +27,7 @@ python=/usr/bin/python3
 wanted="$({
   "$python" --version
   cat "$here/$group/"*.txt "$package/pyproject.toml" "$package/hatch_build.py"
+  grep '^project(' "$SANDGLASS_ROOT/CMakeLists.txt"
   find "$SANDGLASS_ROOT/proto/sandglass" -name '*.proto' -print0 | sort -z | xargs -0 cat
   # The package itself is installed in place, so that its sources need no install.
 } | sha256sum)"

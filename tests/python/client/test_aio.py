@@ -49,7 +49,10 @@ async def test_programs(aclient):
         await aclient.run_code("1", "cobol")
     with pytest.raises(TypeError, match="did you mean 'timeout'"):
         await aclient.run_code("1", timout=1)
-    assert "python" in [language.id for language in (await aclient.info()).languages]
+    info = await aclient.info()
+    assert "python" in [language.id for language in info.languages]
+    # Both are made of one source.
+    assert info.version == sandglass.__version__
 
 
 async def test_a_hundred_at_once(aclient):

@@ -38,6 +38,7 @@ from sandglass._session import (
     SandboxInfo,
     SandboxOptions,
 )
+from sandglass._version import __version__ as __version__
 from sandglass.client import Client, Sandbox
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ _LATE = {
     "GrepMatch": "_files",
     "Uploaded": "_files",
 }
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AsyncClient",
