@@ -109,7 +109,7 @@ TEXT
   fi
   cat <<'TEXT'
 That daemon has done its work and is stopped. Go on with one of your own:
-  sudo ./build/bin/sandglassd                    # in the foreground, on /run/sandglass/sandglass.sock
+  sudo ./build/bin/sandglass up                  # in the background; down stops it
   cmake --build build --target deb               # or as a service
   sudo apt install ./build/sandglass_*.deb
 and from another shell:

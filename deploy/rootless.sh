@@ -7,15 +7,23 @@
 #
 # Options are sandglassd's, for example --check, or --listen unix:/PATH. State
 # and socket are in $XDG_RUNTIME_DIR/sandglass, and what is prepared for
-# languages in /var/tmp/sandglass-UID, unless options say otherwise.
+# languages in /var/tmp/sandglass-UID, unless options say otherwise. SANDGLASSD
+# names the program to start, where that isn't one of the usual places.
 # Ctrl-C or SIGTERM ends it.
 set -euo pipefail
-source "$(dirname "$0")/common.sh"
+# Also installed by itself, as libexec/sandglass/sandglass-rootless.
+HERE="$(cd "$(dirname "$0")" && pwd)"
+
+# Prints one line that says what is wrong and what to do, and ends the script.
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
 
 find_daemon() {
   local path
-  for path in "$SANDGLASS_ROOT/build/bin/sandglassd" /usr/local/sbin/sandglassd \
-    /usr/sbin/sandglassd; do
+  for path in "${SANDGLASSD:-}" "$HERE/../build/bin/sandglassd" \
+    "$HERE/../../sbin/sandglassd" /usr/local/sbin/sandglassd /usr/sbin/sandglassd; do
     if [[ -x $path ]]; then
       printf '%s' "$path"
       return
@@ -75,6 +83,7 @@ v2_group() {
 main() {
   ((EUID != 0)) || die "this is for ordinary users; as root start sandglassd itself"
   local daemon group launch=() options=(--supervise)
+  [[ " $* " == *' --check '* || " $* " == *' --sweep'* ]] && options=()
   daemon="$(find_daemon)"
   check_user_namespace
   [[ " $*" == *' --state-dir'* ]] ||

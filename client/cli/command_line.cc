@@ -23,6 +23,7 @@
 #include "client/layers/layer_command_line.h"
 #include "client/operator/operator_command_line.h"
 #include "client/policy/policy_command_line.h"
+#include "client/service/service_command_line.h"
 #include "client/session/session_command_line.h"
 
 namespace sandglass::client {
@@ -37,7 +38,8 @@ constexpr char kRunExamples[] = R"(  sandglass run hello.py
   sandglass run --rich -l python -c '20 + 1'
   sandglass run -l python --library six -c 'import six; print(six.__version__)'
 )";
-constexpr char kOtherExamples[] = R"(  sandglass session create python
+constexpr char kOtherExamples[] = R"(  sandglass up
+  sandglass session create python
   sandglass ps
   sandglass kill RUN_ID
   sandglass policy test strict main.py
@@ -293,7 +295,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::Option* address = app.add_option(
       "--address", address_flag,
       absl::StrCat("The daemon: unix:/path or 127.0.0.1:PORT (default: "
-                   "$SANDGLASS_ADDRESS, else ",
+                   "$SANDGLASS_ADDRESS, else that of your own daemon, else ",
                    kDefaultAddress, ")"));
   address->type_name("ADDR");
   app.fallthrough();
@@ -348,6 +350,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
       "NAME");
   doctor->footer(DoctorExitCodeHelp());
 
+  ServiceCommandLine service(app);
   SessionCommandLine session(app);
   PolicyCommandLine policy(app);
   LayerCommandLine layers(app);
@@ -385,8 +388,9 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   line.address = std::string(kDefaultAddress);
   if (!environment_address.empty()) line.address = environment_address;
   if (!address->results().empty()) line.address = address->results().back();
-  if (has_dashes && !run->parsed() && !session.parsed()) {
-    return UsageError("-- has a meaning for run and session exec only", path());
+  if (has_dashes && !run->parsed() && !session.parsed() && !service.parsed()) {
+    return UsageError("-- has a meaning for run, session exec and up only",
+                      path());
   }
   if (run->parsed()) {
     absl::StatusOr<RunOptions> options =
@@ -409,6 +413,11 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     doctor_options.languages = doctor_languages->results();
     doctor_options.environment = doctor_environment->results();
     line.command = doctor_options;
+  } else if (service.parsed()) {
+    absl::StatusOr<ServiceOptions> options =
+        service.Collect(std::move(after_dashes));
+    if (!options.ok()) return UsageError(options.status().message(), path());
+    line.command = *std::move(options);
   } else if (session.parsed()) {
     std::optional<std::vector<std::string>> words;
     if (has_dashes) words = std::move(after_dashes);
@@ -445,8 +454,9 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     line.command = *std::move(options);
   } else {
     return UsageError(
-        "give a command: agent, run, session, info, languages, ps, kill, "
-        "status, top, usage, approvals, policy, layers, doctor, audit or mcp",
+        "give a command: up, run, session, agent, info, languages, ps, kill, "
+        "status, top, usage, approvals, policy, layers, doctor, audit, mcp, "
+        "logs or down",
         path());
   }
   return {.command = std::move(line), .exit_code = 0, .text = ""};

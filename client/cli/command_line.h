@@ -13,6 +13,7 @@
 #include "client/layers/layer_options.h"
 #include "client/operator/operator_options.h"
 #include "client/policy/policy_options.h"
+#include "client/service/service_options.h"
 #include "client/session/session_options.h"
 
 namespace sandglass::client {
@@ -23,7 +24,7 @@ struct CommandLine {
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
                PolicyOptions, AuditOptions, LayersOptions, McpOptions,
-               AgentOptions, OperatorOptions>
+               AgentOptions, OperatorOptions, ServiceOptions>
       command;
 };
 
@@ -36,7 +37,8 @@ struct ParsedCommandLine {
 };
 
 // Parses the arguments after the program's name. `environment_address` is
-// SANDGLASS_ADDRESS, empty when it isn't set. Opens and reads no files.
+// the daemon's where they name none; empty: kDefaultAddress. Opens and reads no
+// files.
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                                    const std::string& environment_address);
 

@@ -14,12 +14,14 @@
 #include "client/cli/command_line.h"
 #include "client/cli/info_commands.h"
 #include "client/cli/mcp_command.h"
+#include "client/connection/address.h"
 #include "client/doctor/doctor_command.h"
 #include "client/layers/layer_commands.h"
 #include "client/operator/operator_commands.h"
 #include "client/policy/policy_commands.h"
 #include "client/run/run_command.h"
 #include "client/run/runs_commands.h"
+#include "client/service/service_commands.h"
 #include "client/session/session_commands.h"
 
 namespace sandglass::client {
@@ -57,6 +59,7 @@ struct Dispatch {
     return OperatorCommand(address, o);
   }
   int operator()(const AuditOptions& o) const { return AuditCommand(o); }
+  int operator()(const ServiceOptions& o) const { return ServiceCommand(o); }
 };
 
 int Main(int argc, char** argv) {
@@ -69,9 +72,9 @@ int Main(int argc, char** argv) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // NOLINT(concurrency-mt-unsafe)
   const char* address =
       std::getenv("SANDGLASS_ADDRESS");  // NOLINT(concurrency-mt-unsafe)
-  const ParsedCommandLine parsed =
-      ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
-                       address != nullptr ? address : "");
+  const ParsedCommandLine parsed = ParseCommandLine(
+      std::vector<std::string>(argv + 1, argv + argc),
+      address != nullptr && *address != '\0' ? address : UsualAddress());
   if (!parsed.command) {
     WriteAll(parsed.exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO,
              parsed.text);

@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/status/status.h"
@@ -43,6 +45,28 @@ absl::StatusOr<Address> ParseUnix(absl::string_view text,
 }
 
 }  // namespace
+
+std::string OwnStateDirectory() {
+  if (geteuid() == 0) return "/run/sandglass";
+  // Nothing in this process changes its environment.
+  // NOLINTBEGIN(concurrency-mt-unsafe)
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  const char* home = std::getenv("HOME");
+  // NOLINTEND(concurrency-mt-unsafe)
+  if (runtime != nullptr && *runtime == '/') {
+    return absl::StrCat(runtime, "/sandglass");
+  }
+  if (home == nullptr || *home != '/') return "";
+  return absl::StrCat(home, "/.local/state/sandglass");
+}
+
+std::string UsualAddress() {
+  const std::string own = OwnStateDirectory();
+  const std::string socket = absl::StrCat(own, "/sandglass.sock");
+  return !own.empty() && access(socket.c_str(), F_OK) == 0
+             ? absl::StrCat("unix:", socket)
+             : std::string(kDefaultAddress);
+}
 
 absl::StatusOr<Address> ParseAddress(absl::string_view text) {
   absl::string_view rest = text;

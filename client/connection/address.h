@@ -13,6 +13,15 @@ namespace sandglass::client {
 constexpr absl::string_view kDefaultAddress =
     "unix:/run/sandglass/sandglass.sock";
 
+// The directory of the daemon that this user starts by himself: /run/sandglass
+// for root, else $XDG_RUNTIME_DIR/sandglass, or ~/.local/state/sandglass where
+// that variable isn't set. Empty when neither it nor HOME is.
+std::string OwnStateDirectory();
+
+// Where to look for a daemon when nobody says: the socket of this user's own
+// daemon if there is one, else kDefaultAddress.
+std::string UsualAddress();
+
 // Where a daemon listens.
 struct Address {
   std::string text;       // as it was given

@@ -64,10 +64,13 @@ std::string HowToStart(const Address& address, const std::string& root) {
         "not run: systemctl status sandglassd)",
         WhatSudoDrops(address));
   }
+  if (address.text == kDefaultAddress) {
+    return absl::StrCat(
+        "start one with: sandglass up, or with more rights: sudo sandglass up",
+        WhatSudoDrops(address));
+  }
   const std::string listen =
-      address.text == kDefaultAddress
-          ? ""
-          : absl::StrCat(" --listen ", VisibleText(address.text));
+      absl::StrCat(" --listen ", VisibleText(address.text));
   return absl::StrCat("start one with: sudo sandglassd", listen,
                       " (from the source tree: sudo ./build/bin/sandglassd",
                       listen, ")", WhatSudoDrops(address));

@@ -391,6 +391,7 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   }
   absl::Status metrics = ApplyMetricsFlag(flags.metrics, config.metrics);
   if (!metrics.ok()) return metrics;
+  if (flags.socket_group) config.socket_group = *flags.socket_group;
   if (flags.listen.has_value()) listen = *flags.listen;
   if (listen.empty()) {
     listen = absl::StrCat("unix:", config.state_dir, "/", kSocketName);

@@ -39,6 +39,7 @@ struct ConfigFlags {
   std::optional<std::string> policy_dir;
   std::optional<std::string> spawner;
   std::optional<std::string> metrics;
+  std::optional<std::string> socket_group;
   std::vector<std::string> excuse_missing;  // added to the file's
   bool trace_syscalls = false;
 };

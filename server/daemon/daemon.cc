@@ -145,4 +145,21 @@ int CleanUp(const ConfigFlags& flags) {
   return removed.ok() ? 0 : FailStart(removed, 1);
 }
 
+int CleanUpAll(const ConfigFlags& flags) {
+  if (const int code = CleanUp(flags); code != 0) return code;
+  const absl::StatusOr<Config> config = LoadConfig(flags);
+  if (!config.ok()) return FailStart(config.status(), kExitBadConfig);
+  std::error_code error;
+  if (!std::filesystem::exists(config->state_dir, error)) return 0;
+  const absl::StatusOr<os::Fd> lock = LockStateDir(config->state_dir);
+  if (!lock.ok()) return FailStart(lock.status(), 1);
+  // What daemons put there; whatever else there is isn't ours.
+  for (const char* name : {"cgroups", "prepared", "proc", "reload", "yard"}) {
+    std::filesystem::remove_all(config->state_dir + "/" + name, error);
+  }
+  std::filesystem::remove(StateLock(config->state_dir), error);
+  std::filesystem::remove(config->state_dir, error);
+  return 0;
+}
+
 }  // namespace sandglass::server

@@ -28,6 +28,9 @@ int ReloadDaemon(const ConfigFlags& flags);
 // end, because the daemon itself has no rights left to do it. Needs root.
 // Returns an exit status.
 int CleanUp(const ConfigFlags& flags);
+// The same, and removes the state directory, too, unless it has what isn't a
+// daemon's.
+int CleanUpAll(const ConfigFlags& flags);
 
 // Prints the effective configuration and what the host offers to stdout.
 // Returns 0 when the daemon could start like this, otherwise kExitBadConfig,

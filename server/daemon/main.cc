@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   bool check = false;
   bool supervise = false;
   bool sweep = false;
+  bool sweep_all = false;
   bool reload = false;
 
   CLI::App app("Runs programs in jails, for clients that ask over gRPC.",
@@ -100,6 +101,10 @@ int main(int argc, char** argv) {
                  "Serve metrics for Prometheus there; a port alone is one of "
                  "127.0.0.1 (default: nowhere)")
       ->type_name("[ADDRESS:]PORT");
+  app.add_option("--socket-group", flags.socket_group,
+                 "Who besides root may use the socket (default: the group of "
+                 "the daemon's account)")
+      ->type_name("GROUP");
   app.add_option("--excuse-missing", flags.excuse_missing,
                  "Start although the host lacks this layer of isolation")
       ->type_name("LAYER");
@@ -116,6 +121,8 @@ int main(int argc, char** argv) {
       "--sweep", sweep,
       "Remove what a daemon of this state directory that is gone left: "
       "its control groups and its socket; then exit");
+  app.add_flag("--sweep-all", sweep_all,
+               "The same, and remove the state directory itself");
   app.add_flag("--reload", reload,
                "Have the running daemon of this state directory reload its "
                "policy, wait until it has, then exit; 1: it was refused");
@@ -128,6 +135,7 @@ int main(int argc, char** argv) {
     return Refuse(error.what(), log_format);
   }
 
+  if (sweep_all) return server::CleanUpAll(flags);
   if (sweep) return server::CleanUp(flags);
   if (check) return server::CheckDaemon(flags);
   if (reload) return server::ReloadDaemon(flags);

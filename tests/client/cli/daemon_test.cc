@@ -197,10 +197,12 @@ TEST(CliNoDaemonTest, WhereAUnitIsInstalledItIsToBeStarted) {
   const TempDir root;
   const Address usual = *ParseAddress(kDefaultAddress);
   const Address own = *ParseAddress("unix:/tmp/other.sock");
-  EXPECT_THAT(HowToStart(usual, root.path()), HasSubstr("sudo sandglassd ("));
+  EXPECT_THAT(HowToStart(usual, root.path()),
+              HasSubstr("start one with: sandglass up"));
   fs::create_directories(root.Path("run/systemd/system"));
   fs::create_directories(root.Path("usr/lib/systemd/system"));
-  EXPECT_THAT(HowToStart(usual, root.path()), HasSubstr("sudo sandglassd ("));
+  EXPECT_THAT(HowToStart(usual, root.path()),
+              HasSubstr("start one with: sandglass up"));
   testing::WriteFile(root.Path("usr/lib/systemd/system/sandglassd.service"),
                      "");
   EXPECT_THAT(HowToStart(usual, root.path()),

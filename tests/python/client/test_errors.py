@@ -63,12 +63,28 @@ def test_where_a_unit_is_installed_it_is_to_be_started(tmp_path):
         return _address._how_to_start(address, str(tmp_path))
 
     (tmp_path / "run/systemd/system").mkdir(parents=True)
-    assert words() == "start one with: sudo sandglassd"
+    assert words().startswith("start one with: sandglass up")
     unit = tmp_path / "usr/lib/systemd/system/sandglassd.service"
     unit.parent.mkdir(parents=True)
     unit.touch()
     assert words() == "start the service with: sudo systemctl start sandglassd"
     assert words("unix:/x") == "start one with: sudo sandglassd --listen unix:/x"
+
+
+def test_a_users_own_daemon_comes_first(monkeypatch, tmp_path):
+    monkeypatch.delenv("SANDGLASS_ADDRESS", raising=False)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert _address.resolve(None) == _address.DEFAULT_ADDRESS
+    own = tmp_path / "sandglass/sandglass.sock"
+    own.parent.mkdir()
+    own.touch()
+    assert _address.resolve(None) == f"unix:{own}"
+    # Root's is the machine's.
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert _address.resolve(None) == _address.DEFAULT_ADDRESS
+    monkeypatch.setenv("SANDGLASS_ADDRESS", "unix:/x")
+    assert _address.resolve(None) == "unix:/x"
 
 
 def test_a_language_that_is_prepared_is_waited_for(caplog):

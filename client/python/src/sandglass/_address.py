@@ -10,9 +10,10 @@ _LONGEST_PATH = 107  # of a sockaddr_un, see unix(7)
 
 
 def resolve(address: str | None) -> str:
-    """The address to use: `address`, else $SANDGLASS_ADDRESS, else the default."""
+    """The address to use: `address`, else $SANDGLASS_ADDRESS, else that of this
+    user's own daemon if there is one, else the default."""
     if address is None:
-        address = os.environ.get("SANDGLASS_ADDRESS") or DEFAULT_ADDRESS
+        address = os.environ.get("SANDGLASS_ADDRESS") or _usual()
     if not isinstance(address, str):
         raise TypeError(f"address must be a str, not {type(address).__name__}")
     if address.startswith("unix:"):
@@ -40,6 +41,16 @@ def resolve(address: str | None) -> str:
     return address.replace("localhost", "127.0.0.1", 1)
 
 
+def _usual() -> str:
+    """As `sandglass up` starts one for an ordinary user."""
+    home = os.environ.get("HOME", "")
+    place = os.environ.get("XDG_RUNTIME_DIR", "") or f"{home}/.local/state"
+    own = f"{place}/sandglass/sandglass.sock"
+    if os.geteuid() != 0 and own.startswith("/") and os.path.exists(own):
+        return f"unix:{own}"
+    return DEFAULT_ADDRESS
+
+
 def unix_path(address: str) -> str:
     """The socket's path; empty when `address` is none of a unix socket."""
     if not address.startswith("unix:"):
@@ -60,7 +71,7 @@ def _how_to_start(address: str, root: str = "") -> str:
         for place in _UNIT_PLACES
     ):
         return "start the service with: sudo systemctl start sandglassd"
-    return "start one with: sudo sandglassd"
+    return "start one with: sandglass up, or with more rights: sudo sandglass up"
 
 
 def explain(address: str, words: str) -> str:

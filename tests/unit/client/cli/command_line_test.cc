@@ -164,7 +164,8 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
        "there is no option '--idle'; did you mean '--idle-timeout'?"},
       {{"usage", "--sinc", "1h"}, "did you mean '--since'?"},
       {{"info", "-x"}, "there is no option '-x' (see sandglass info --help)"},
-      {{"info", "--", "x"}, "-- has a meaning for run and session exec only"}};
+      {{"info", "--", "x"},
+       "-- has a meaning for run, session exec and up only"}};
   for (const auto& [arguments, expected] : cases) {
     const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
     const std::string all = ::testing::PrintToString(arguments);

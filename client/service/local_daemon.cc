@@ -1,0 +1,280 @@
+#include "client/service/local_daemon.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "client/base/terminal_filter.h"
+#include "client/connection/address.h"
+
+extern char** environ;
+
+namespace sandglass::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kRecord[] = "/daemon";
+constexpr char kLog[] = "/log";
+// The daemon's own drain_timeout is 30 s if nobody says otherwise.
+constexpr absl::Duration kDrainWait = absl::Seconds(40);
+constexpr absl::Duration kEndWait = absl::Seconds(10);
+constexpr absl::Duration kBeat = absl::Milliseconds(10);
+// The start time in /proc/PID/stat, counted after the name in brackets.
+constexpr size_t kStartField = 19;
+
+std::string Words(int error) {
+  const char* words = strerrordesc_np(error);
+  return words != nullptr ? words : absl::StrCat("error ", error);
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// 0 when there is no such process.
+uint64_t StartOf(pid_t pid) {
+  const std::string stat = ReadAll(absl::StrCat("/proc/", pid, "/stat"));
+  const size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos) return 0;
+  const std::vector<std::string> fields =
+      absl::StrSplit(stat.substr(name_end + 2), ' ');
+  uint64_t start = 0;
+  if (fields.size() <= kStartField || fields[0] == "Z" ||
+      !absl::SimpleAtoi(fields[kStartField], &start)) {
+    return 0;
+  }
+  return start;
+}
+
+// The first that is there.
+std::string FirstProgram(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::path whole = fs::weakly_canonical(path, error);
+    if (!error && ::access(whole.c_str(), X_OK) == 0) return whole.string();
+  }
+  return "";
+}
+
+// Runs a program to its end, in silence.
+void RunQuietly(const std::vector<std::string>& words,
+                const std::string& environment) {
+  const absl::StatusOr<pid_t> pid =
+      StartDetached(words, environment, "/dev/null");
+  if (pid.ok()) ::waitpid(*pid, nullptr, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<DaemonPlaces> FindPlaces(const std::string& state_dir) {
+  DaemonPlaces places;
+  places.state_dir = state_dir.empty() ? OwnStateDirectory() : state_dir;
+  if (places.state_dir.empty()) {
+    return absl::FailedPreconditionError(
+        "there is no place for a daemon of yours: neither XDG_RUNTIME_DIR nor "
+        "HOME is set; give one by --state-dir");
+  }
+  if (places.state_dir.front() != '/') {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--state-dir ", VisibleText(state_dir),
+                     ": write the whole path, from / on"));
+  }
+  while (places.state_dir.size() > 1 && places.state_dir.back() == '/') {
+    places.state_dir.pop_back();
+  }
+  places.address = absl::StrCat("unix:", places.state_dir, "/sandglass.sock");
+  places.up_dir = places.state_dir + "-up";
+  places.log = places.up_dir + kLog;
+  return places;
+}
+
+absl::StatusOr<DaemonPrograms> FindPrograms() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const std::string here = error ? "/usr/bin" : self.parent_path().string();
+  DaemonPrograms programs;
+  programs.daemon =
+      FirstProgram({here + "/sandglassd", here + "/../sbin/sandglassd",
+                    "/usr/local/sbin/sandglassd", "/usr/sbin/sandglassd"});
+  programs.rootless =
+      FirstProgram({here + "/../libexec/sandglass/sandglass-rootless",
+                    here + "/../../deploy/rootless.sh",
+                    "/usr/libexec/sandglass/sandglass-rootless"});
+  if (!programs.daemon.empty()) return programs;
+  return absl::NotFoundError(absl::StrCat(
+      "there is no sandglassd, neither beside ", here,
+      "/sandglass nor in /usr/sbin; install the package or the bundle, or "
+      "build it: cmake --preset release && cmake --build build"));
+}
+
+absl::StatusOr<DaemonProcess> DaemonProcess::Open(pid_t pid) {
+  const uint64_t start = StartOf(pid);
+  if (start != 0) return DaemonProcess(pid, start);
+  return absl::FailedPreconditionError(
+      absl::StrCat("there is no process ", pid));
+}
+
+absl::StatusOr<DaemonProcess> DaemonProcess::Recorded(
+    const DaemonPlaces& places) {
+  const std::vector<std::string> words =
+      absl::StrSplit(ReadAll(places.up_dir + kRecord), ' ');
+  pid_t pid = 0;
+  uint64_t start = 0;
+  if (words.size() != 2 || !absl::SimpleAtoi(words[0], &pid) || pid <= 0 ||
+      !absl::SimpleAtoi(words[1], &start)) {
+    return absl::NotFoundError(absl::StrCat(
+        "`sandglass up` has started no daemon in ", places.state_dir));
+  }
+  absl::StatusOr<DaemonProcess> process = Open(pid);
+  if (!process.ok() || process->start_ != start) {
+    return absl::NotFoundError(
+        absl::StrCat("the daemon that `sandglass up` started in ",
+                     places.state_dir, ", process ", pid, ", has ended"));
+  }
+  return process;
+}
+
+absl::Status DaemonProcess::Record(const DaemonPlaces& places) const {
+  const std::string path = places.up_dir + kRecord;
+  std::ofstream file(path, std::ios::trunc);
+  file << absl::StrCat(pid_, " ", start_) << std::flush;
+  return file.good() ? absl::OkStatus()
+                     : absl::InternalError(absl::StrCat("can't write ", path,
+                                                        ": ", Words(errno)));
+}
+
+absl::Status DaemonProcess::Signal(int signal) const {
+  if (StartOf(pid_) != start_ || ::kill(pid_, signal) == 0 || errno == ESRCH) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "can't signal the daemon, process ", pid_, ": ", Words(errno)));
+}
+
+bool DaemonProcess::WaitForEnd(absl::Duration timeout) const {
+  const absl::Time end = absl::Now() + timeout;
+  while (StartOf(pid_) == start_) {
+    if (absl::Now() >= end) return false;
+    absl::SleepFor(kBeat);
+  }
+  return true;
+}
+
+absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
+                                    const std::string& environment,
+                                    const std::string& log) {
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (const std::string& word : words) {
+    argv.push_back(const_cast<char*>(word.c_str()));
+  }
+  argv.push_back(nullptr);
+  std::vector<char*> envp;
+  for (char** each = environ; *each != nullptr; ++each) envp.push_back(*each);
+  if (!environment.empty()) {
+    envp.push_back(const_cast<char*>(environment.c_str()));
+  }
+  envp.push_back(nullptr);
+
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
+                                   0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
+                                   0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, words.front().c_str(), &files,
+                                  &attributes, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (error == 0) return pid;
+  return absl::InternalError(
+      absl::StrCat("can't start ", words.front(), ": ", Words(error)));
+}
+
+absl::Status EndDaemon(const DaemonProcess& process, const DaemonPlaces& places,
+                       bool now) {
+  // A second signal of the same sort ends runs, too.
+  absl::Status signalled = process.Signal(SIGTERM);
+  if (!signalled.ok()) return signalled;
+  bool ended = process.WaitForEnd(now ? absl::Milliseconds(100) : kDrainWait);
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    if (ended) break;
+    signalled = process.Signal(signal);
+    if (!signalled.ok()) return signalled;
+    ended = process.WaitForEnd(kEndWait);
+  }
+  if (!ended) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("the daemon, process ", process.pid(),
+                     ", doesn't end although it was killed"));
+  }
+  ::waitpid(process.pid(), nullptr, WNOHANG);
+  return RemoveRemains(places);
+}
+
+absl::Status RemoveRemains(const DaemonPlaces& places) {
+  const absl::StatusOr<DaemonPrograms> programs = FindPrograms();
+  if (!programs.ok()) return programs.status();
+  const bool as_root = ::geteuid() == 0;
+  RunQuietly({as_root ? programs->daemon : programs->rootless, "--sweep-all",
+              "--state-dir", places.state_dir},
+             absl::StrCat("SANDGLASSD=", programs->daemon));
+  std::error_code error;
+  fs::remove(places.log, error);
+  fs::remove(places.up_dir + kRecord, error);
+  fs::remove(places.up_dir, error);
+  return error ? absl::InternalError(absl::StrCat(
+                     "can't remove ", places.up_dir, ": ", error.message()))
+               : absl::OkStatus();
+}
+
+std::string LastLines(const std::string& path, uint32_t lines) {
+  const std::string text = ReadAll(path);
+  if (lines == 0 || text.empty()) return "";
+  // The last line's own end isn't one between two.
+  size_t end = text.size() - 1;
+  for (uint32_t left = lines; end > 0; --left) {
+    const size_t before = text.rfind('\n', end - 1);
+    if (before == std::string::npos) break;
+    if (left == 1) return text.substr(before + 1);
+    end = before;
+  }
+  return text;
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,295 @@
+#include "client/service/service_commands.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/base/exit_codes.h"
+#include "client/base/file_io.h"
+#include "client/base/unique_fd.h"
+#include "client/connection/address.h"
+#include "client/connection/daemon.h"
+#include "client/service/local_daemon.h"
+#include "client/service/up_text.h"
+#include "client/terminal/interrupt_watcher.h"
+
+namespace sandglass::client {
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+// From when on a person is told that something still goes on.
+constexpr absl::Duration kLong = absl::Seconds(1);
+constexpr uint32_t kLastWords = 15;
+
+std::string Variable(const char* name) {
+  // Nothing in this process changes its environment.
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
+
+// The name of the group of whoever called sudo, if nobody else is in it by the
+// usual way of making accounts; else empty.
+std::string OwnGroupOfSudoer() {
+  uid_t uid = 0;
+  if (!absl::SimpleAtoi(Variable("SUDO_UID"), &uid) || uid == 0) return "";
+  passwd user = {};
+  passwd* found_user = nullptr;
+  std::vector<char> room(64 * 1024);
+  getpwuid_r(uid, &user, room.data(), room.size(), &found_user);
+  if (found_user == nullptr) return "";
+  const std::string name = user.pw_name;
+  group entry = {};
+  group* found = nullptr;
+  getgrgid_r(user.pw_gid, &entry, room.data(), room.size(), &found);
+  return found != nullptr && name == entry.gr_name ? name : "";
+}
+
+// A line that is shown while something takes long, on a terminal alone.
+class Waiting {
+ public:
+  explicit Waiting(std::string text) : text_(std::move(text)) {}
+  ~Waiting() {
+    if (shown_) WriteAll(STDERR_FILENO, "\r\x1b[K");
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  void Look() {
+    const absl::Duration passed = absl::Now() - begin_;
+    if (passed < kLong || ::isatty(STDERR_FILENO) == 0) return;
+    shown_ = true;
+    WriteAll(STDERR_FILENO,
+             absl::StrCat("\r", text_, " (", absl::ToInt64Seconds(passed),
+                          " s)\x1b[K"));
+  }
+
+ private:
+  const std::string text_;
+  const absl::Time begin_ = absl::Now();
+  bool shown_ = false;
+};
+
+// Nothing when no daemon answers there.
+absl::StatusOr<v1::GetServerInfoResponse> Ask(const std::string& address) {
+  const absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  if (!daemon.ok()) return daemon.status();
+  grpc::ClientContext context;
+  SetQuickDeadline(context);
+  v1::GetServerInfoResponse info;
+  const grpc::Status status =
+      daemon->stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info);
+  if (!status.ok()) return absl::UnavailableError(status.error_message());
+  return info;
+}
+
+int Show(const v1::GetServerInfoResponse& info, const DaemonPlaces& places,
+         const std::string& group) {
+  UpWords words;
+  words.address = places.address;
+  words.users = ::geteuid() == 0 ? "root" : "you and root";
+  if (!group.empty()) absl::StrAppend(&words.users, " and group ", group);
+  words.program = "sandglass";
+  words.is_usual = places.address == UsualAddress();
+  words.colours = ::isatty(STDOUT_FILENO) == 1 &&
+                  Variable("NO_COLOR").empty() && Variable("TERM") != "dumb";
+  return PrintText(UpText(info, words));
+}
+
+// Makes the directory in which `up` keeps its own, and locks it against another
+// `up` or `down` at the same time.
+absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places) {
+  std::error_code error;
+  std::filesystem::create_directories(
+      std::filesystem::path(places.up_dir).parent_path(), error);
+  if (::mkdir(places.up_dir.c_str(), 0700) != 0 && errno != EEXIST) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("can't make ", places.up_dir, ": ", strerrordesc_np(errno),
+                     "; give another place by --state-dir"));
+  }
+  UniqueFd lock(::open(places.up_dir.c_str(),
+                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info = {};
+  if (!lock.valid() || ::fstat(lock.get(), &info) != 0 ||
+      info.st_uid != ::geteuid()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(places.up_dir,
+                     " isn't yours; remove it, or give another "
+                     "place by --state-dir"));
+  }
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("another `sandglass up` or `down` is at work in ",
+                     places.state_dir, "; wait for it"));
+  }
+  return lock;
+}
+
+absl::StatusOr<pid_t> Start(const UpOptions& options,
+                            const DaemonPlaces& places,
+                            const std::string& group) {
+  const absl::StatusOr<DaemonPrograms> programs = FindPrograms();
+  if (!programs.ok()) return programs.status();
+  std::vector<std::string> words;
+  if (::geteuid() == 0) {
+    words = {programs->daemon, "--supervise"};
+  } else if (!programs->rootless.empty()) {
+    words = {programs->rootless};
+  } else {
+    return absl::NotFoundError(
+        absl::StrCat("there is no sandglass-rootless beside ", programs->daemon,
+                     "; start it as root: sudo sandglass up"));
+  }
+  for (const std::string& word :
+       {std::string("--state-dir"), places.state_dir}) {
+    words.push_back(word);
+  }
+  if (!group.empty()) {
+    words.emplace_back("--socket-group");
+    words.push_back(group);
+  }
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  ::unlink(places.log.c_str());
+  return StartDetached(words, absl::StrCat("SANDGLASSD=", programs->daemon),
+                       places.log);
+}
+
+// Waits until the daemon that was started serves.
+absl::StatusOr<v1::GetServerInfoResponse> Await(
+    pid_t pid, const UpOptions& options, const DaemonPlaces& places,
+    const InterruptWatcher& interrupts) {
+  const absl::Time end = absl::Now() + options.wait;
+  Waiting waiting("sandglassd starts");
+  const auto last_words = [&] {
+    return absl::StrCat("; its last words:\n",
+                        LastLines(places.log, kLastWords));
+  };
+  while (absl::Now() < end) {
+    if (interrupts.signal() != 0) return absl::CancelledError("interrupted");
+    if (::waitpid(pid, nullptr, WNOHANG) == pid) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("sandglassd could not start", last_words()));
+    }
+    absl::StatusOr<v1::GetServerInfoResponse> info = Ask(places.address);
+    if (info.ok()) return info;
+    waiting.Look();
+    absl::SleepFor(kLook);
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("sandglassd doesn't serve after ",
+                   absl::FormatDuration(options.wait), last_words()));
+}
+
+}  // namespace
+
+int UpCommand(const UpOptions& options) {
+  const absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
+      InterruptWatcher::Start();
+  if (!interrupts.ok()) return Fail(interrupts.status());
+  const absl::StatusOr<DaemonPlaces> places = FindPlaces(options.state_dir);
+  if (!places.ok()) return Fail(places.status());
+  const std::string group = !options.group.empty() ? options.group
+                            : ::geteuid() == 0     ? OwnGroupOfSudoer()
+                                                   : "";
+  if (absl::StatusOr<v1::GetServerInfoResponse> info = Ask(places->address);
+      info.ok()) {
+    WriteAll(STDERR_FILENO,
+             "sandglass: it is up already; to start it anew: "
+             "sandglass down\n");
+    return Show(*info, *places, "");
+  }
+  const absl::StatusOr<UniqueFd> lock = LockUp(*places);
+  if (!lock.ok()) return Fail(lock.status());
+  const absl::StatusOr<pid_t> pid = Start(options, *places, group);
+  if (!pid.ok()) return Fail(pid.status());
+  const absl::StatusOr<DaemonProcess> process = DaemonProcess::Open(*pid);
+  if (process.ok()) {
+    const absl::Status recorded = process->Record(*places);
+    if (!recorded.ok()) return Fail(recorded);
+  }
+  const absl::StatusOr<v1::GetServerInfoResponse> info =
+      Await(*pid, options, *places, **interrupts);
+  if (info.ok()) return Show(*info, *places, group);
+  const int code = Fail(info.status());
+  // Half of a daemon is of no use to anybody.
+  if (process.ok() && !process->WaitForEnd(absl::ZeroDuration())) {
+    (void)EndDaemon(*process, *places, /*now=*/true);
+  } else {
+    (void)RemoveRemains(*places);
+  }
+  return interrupts.value()->signal() != 0
+             ? kExitSignalBase + interrupts.value()->signal()
+             : code;
+}
+
+int DownCommand(const DownOptions& options) {
+  const absl::StatusOr<DaemonPlaces> places = FindPlaces(options.state_dir);
+  if (!places.ok()) return Fail(places.status());
+  const absl::StatusOr<DaemonProcess> process =
+      DaemonProcess::Recorded(*places);
+  if (!process.ok()) {
+    if (!Ask(places->address).ok()) {
+      // What a daemon left that was killed, or the machine's last start.
+      if (::access(places->up_dir.c_str(), F_OK) == 0) {
+        const absl::Status removed = RemoveRemains(*places);
+        if (!removed.ok()) return Fail(removed);
+      }
+      return PrintText("no daemon is up\n");
+    }
+    return Fail(absl::FailedPreconditionError(absl::StrCat(
+        "the daemon at ", places->address,
+        " wasn't started by `sandglass up`; if it is the service: sudo "
+        "systemctl stop sandglassd")));
+  }
+  const absl::StatusOr<UniqueFd> lock = LockUp(*places);
+  if (!lock.ok()) return Fail(lock.status());
+  const absl::Status ended = EndDaemon(*process, *places, options.now);
+  return ended.ok() ? PrintText("sandglassd is down\n") : Fail(ended);
+}
+
+int LogsCommand(const LogsOptions& options) {
+  const absl::StatusOr<DaemonPlaces> places = FindPlaces(options.state_dir);
+  if (!places.ok()) return Fail(places.status());
+  const UniqueFd file(::open(places->log.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) {
+    return Fail(absl::NotFoundError(absl::StrCat(
+        "there is no log of a daemon that `sandglass up` started (",
+        places->log, "); that of the service: journalctl -u sandglassd")));
+  }
+  if (options.follow) {
+    // tail does that well, on all file systems.
+    const std::string lines = absl::StrCat(options.lines);
+    ::execlp("tail", "tail", "-n", lines.c_str(), "-F", places->log.c_str(),
+             nullptr);
+    return Fail(absl::InternalError("can't start tail"));
+  }
+  return PrintText(LastLines(places->log, options.lines));
+}
+
+int ServiceCommand(const ServiceOptions& options) {
+  if (const auto* up = std::get_if<UpOptions>(&options)) return UpCommand(*up);
+  if (const auto* down = std::get_if<DownOptions>(&options)) {
+    return DownCommand(*down);
+  }
+  return LogsCommand(std::get<LogsOptions>(options));
+}
+
+}  // namespace sandglass::client

@@ -1,0 +1,171 @@
+// `sandglass up`, `down` and `logs` with real daemons.
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
+
+namespace sandglass::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Result {
+  int exit_code = -1;
+  std::string text;  // output and errors
+};
+
+class Up : public ::testing::Test {
+ protected:
+  Up() {
+    // Beside the daemons of other tests.
+    std::ofstream(config()) << R"({"uid_base": 900000000, "canaries": false})";
+  }
+  ~Up() override { (void)Sandglass("down --now"); }
+
+  std::string config() const { return dir_.path() + "/config.json"; }
+  std::string state() const { return dir_.path() + "/state"; }
+  std::string address() const {
+    return absl::StrCat("unix:", state(), "/sandglass.sock");
+  }
+  std::string log() const { return state() + "-up/log"; }
+  // As a user types it; nothing in it is quoted.
+  Result Sandglass(const std::string& command,
+                   const std::string& more = "") const {
+    Result result;
+    FILE* pipe =
+        popen(absl::StrCat("timeout 170 ", SANDGLASS_BINARY, " ", command,
+                           " --state-dir ", state(), " ", more, " 2>&1")
+                  .c_str(),
+              "r");
+    if (pipe == nullptr) return result;
+    char part[4096];
+    size_t size = 0;
+    while ((size = fread(part, 1, sizeof(part), pipe)) > 0) {
+      result.text.append(part, size);
+    }
+    const int status = pclose(pipe);
+    if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+    return result;
+  }
+  Result Start(const std::string& options = "") const {
+    return Sandglass("up " + options,
+                     absl::StrCat("-- --config ", config(), " --cache-dir ",
+                                  dir_.path(), "/cache"));
+  }
+  // The daemon that `up` wrote down.
+  pid_t Pid() const {
+    const std::vector<std::string> words =
+        absl::StrSplit(ReadFile(state() + "-up/daemon"), ' ');
+    pid_t pid = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(words.front(), &pid));
+    return pid;
+  }
+  void ExpectNothingLeft() const {
+    EXPECT_FALSE(fs::exists(state()));
+    EXPECT_FALSE(fs::exists(state() + "-up"));
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Up, ADaemonServesUntilItIsDown) {
+  const Result up = Start();
+  ASSERT_EQ(up.exit_code, 0) << up.text;
+  EXPECT_THAT(up.text, HasSubstr(" is up\n"));
+  EXPECT_THAT(up.text, HasSubstr(absl::StrCat("listens     ", address())));
+  EXPECT_THAT(up.text, HasSubstr("layers in force"));
+  EXPECT_THAT(Client(address()).Run(Bash("echo 1")), OutcomeIs(v1::OUTCOME_OK));
+  const std::vector<Process> processes = ProcessTree(Pid());
+  EXPECT_GE(processes.size(), 3U);  // with its supervisor and a spawner
+
+  const Result again = Start();
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_THAT(again.text, HasSubstr("it is up already"));
+
+  const Result logs = Sandglass("logs -n 1000");
+  EXPECT_EQ(logs.exit_code, 0);
+  EXPECT_THAT(logs.text, HasSubstr("listening on address="));
+  EXPECT_THAT(logs.text, HasSubstr("run_end"));
+
+  const Result down = Sandglass("down");
+  EXPECT_EQ(down.exit_code, 0) << down.text;
+  EXPECT_EQ(down.text, "sandglassd is down\n");
+  EXPECT_TRUE(WaitUntilDead(processes, absl::Seconds(10)));
+  ExpectNothingLeft();
+  EXPECT_EQ(Sandglass("down").text, "no daemon is up\n");
+  EXPECT_EQ(Sandglass("logs").exit_code, 125);
+}
+
+TEST_F(Up, WhatItCannotStartWithIsSaid) {
+  std::ofstream(config()) << R"({"pool": {"floor": "many"}})";
+  const Result up = Start();
+  EXPECT_EQ(up.exit_code, 125);
+  EXPECT_THAT(up.text, HasSubstr("could not start; its last words"));
+  EXPECT_THAT(up.text, HasSubstr("/pool/floor"));
+  ExpectNothingLeft();
+}
+
+TEST_F(Up, AKilledDaemonIsClearedAway) {
+  ASSERT_EQ(Start().exit_code, 0);
+  const std::vector<Process> processes = ProcessTree(Pid());
+  for (const Process& process : processes) Kill(process, SIGKILL);
+  ASSERT_TRUE(WaitUntilDead(processes, absl::Seconds(10)));
+  EXPECT_EQ(Sandglass("down").exit_code, 0);
+  ExpectNothingLeft();
+  // And one can be started in its place.
+  ASSERT_EQ(Start().exit_code, 0);
+  EXPECT_EQ(Sandglass("down --now").exit_code, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(Up, AGroupMayUseIt) {
+  const Result up = Start("--group nogroup");
+  ASSERT_EQ(up.exit_code, 0) << up.text;
+  EXPECT_THAT(up.text, HasSubstr("for root and group nogroup"));
+  struct stat info = {};
+  ASSERT_EQ(::stat((state() + "/sandglass.sock").c_str(), &info), 0);
+  EXPECT_EQ(info.st_gid, 65534U);
+  EXPECT_EQ(Sandglass("down").exit_code, 0);
+  const Result none = Start("--group no-such-group");
+  EXPECT_EQ(none.exit_code, 125);
+  EXPECT_THAT(none.text, HasSubstr("no-such-group"));
+  ExpectNothingLeft();
+}
+
+TEST_F(Up, ADaemonThatIsTooSlowIsGivenUp) {
+  const Result up = Start("--wait 1ms");
+  EXPECT_EQ(up.exit_code, 125);
+  EXPECT_THAT(up.text, HasSubstr("doesn't serve after 1ms"));
+  ExpectNothingLeft();
+}
+
+TEST_F(Up, SomebodyElsesDaemonIsLeftAlone) {
+  ASSERT_EQ(Start().exit_code, 0);
+  const std::string record = ReadFile(state() + "-up/daemon");
+  fs::remove(state() + "-up/daemon");
+  const Result down = Sandglass("down");
+  EXPECT_EQ(down.exit_code, 125);
+  EXPECT_THAT(down.text, HasSubstr("wasn't started by `sandglass up`"));
+  EXPECT_THAT(Client(address()).Run(Bash(":")), OutcomeIs(v1::OUTCOME_OK));
+  std::ofstream(state() + "-up/daemon") << record;
+}
+
+}  // namespace
+}  // namespace sandglass::testing
