@@ -22,6 +22,15 @@ else()
   target_compile_definitions(sandglass_options INTERFACE _FORTIFY_SOURCE=2)
 endif()
 
+# A program that a bundle has, and that finds its libraries there: beside its
+# folder, also for what these libraries need. Nothing is there in a build, and
+# what `cmake --install` installs has no such path.
+function(sandglass_may_be_bundled target)
+  set_target_properties(${target} PROPERTIES
+    BUILD_RPATH "$ORIGIN/../lib/sandglass" SKIP_BUILD_RPATH OFF)
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+endfunction()
+
 # All is compiled for programs that are loaded anywhere in memory; what is loaded
 # into others' programs, the zygotes, says so itself.
 add_compile_options(-fPIE)
