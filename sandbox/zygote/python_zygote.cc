@@ -1,7 +1,7 @@
 // sandglass-zygote-python.so: the library that a zygote of CPython loads with
 // ctypes.PyDLL. It needs no header of Python: it declares those public
 // functions of the C interface (https://docs.python.org/3/c-api/) that it calls
-// and the interpreter exports. Tested with 3.11, the version of Debian 12.
+// and the interpreter exports. Tested with 3.11, 3.13 and 3.14.
 #include <sys/resource.h>
 #include <unistd.h>
 

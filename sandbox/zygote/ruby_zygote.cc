@@ -1,7 +1,8 @@
 // sandglass-zygote-ruby.so: turns /usr/bin/ruby into a zygote when the dynamic
 // linker loads it before libruby (ld.so(8), LD_PRELOAD). It needs no header of
 // Ruby: it declares those public functions of the C interface (doc/extension)
-// that it calls and libruby exports. Tested with 3.1, the version of Debian 12.
+// that it calls and libruby exports. Tested with 3.1 and 3.3, the versions of
+// Debian 12 and 13.
 //
 // Ruby starts as for any program: `ruby main.rb`. Before it parses the file it
 // carries out its options, and here one was added: to require a name that only
@@ -11,6 +12,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -99,6 +101,7 @@ struct State {
   Zygote zygote;
   bool ordered = false;  // the next fork is for an order
   std::vector<int> event_fds;
+  std::vector<int> poll_fds;
   int program_fd = -1;
   Runner* runner = nullptr;
   pid_t runner_pid = -1;
@@ -134,25 +137,35 @@ void FindEventFds() {
     char link[32];
     char target[64] = {};
     std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    if (::readlink(link, target, sizeof(target) - 1) > 0 &&
-        std::strcmp(target, "anon_inode:[eventfd]") == 0) {
+    if (::readlink(link, target, sizeof(target) - 1) <= 0) continue;
+    if (std::strcmp(target, "anon_inode:[eventfd]") == 0) {
       state->event_fds.push_back(fd);
+    } else if (std::strcmp(target, "anon_inode:[eventpoll]") == 0) {
+      state->poll_fds.push_back(fd);
     }
+  }
+}
+
+// Gives a new descriptor this number.
+void Remake(os::Fd made, int fd) {
+  if (!made.valid()) state->runner->Fail();
+  if (made.get() == fd) {
+    (void)made.release();
+  } else if (::dup3(made.get(), fd, O_CLOEXEC) < 0) {
+    state->runner->Fail();
   }
 }
 
 // Makes new ones under the numbers that Ruby remembers. Ruby may or may not
 // notice by its process number that it was forked, and make others itself:
-// runner and zygote can have the same number, each in its own namespace.
+// runner and zygote can have the same number, each in its own namespace. From
+// 3.3 on it closes those that it has, and ends where one isn't there.
 void RemakeEventFds() {
   for (const int fd : state->event_fds) {
-    os::Fd made(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    if (!made.valid()) state->runner->Fail();
-    if (made.get() == fd) {
-      (void)made.release();
-    } else if (::dup3(made.get(), fd, O_CLOEXEC) < 0) {
-      state->runner->Fail();
-    }
+    Remake(os::Fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), fd);
+  }
+  for (const int fd : state->poll_fds) {
+    Remake(os::Fd(::epoll_create1(EPOLL_CLOEXEC)), fd);
   }
 }
 

@@ -44,17 +44,30 @@ def analyse(sources):
     return facts.text()
 
 
+def _filters_changed():
+    """Has the C code look at the filters of warnings anew."""
+    if hasattr(_warnings, "_filters_mutated"):
+        _warnings._filters_mutated()
+        return
+    # From 3.14 on they have a lock.
+    _warnings._acquire_lock()
+    try:
+        _warnings._filters_mutated_lock_held()
+    finally:
+        _warnings._release_lock()
+
+
 def _parse(path, text):
     # What it warns of it says again when the program is compiled.
     filters = _warnings.filters
     known = filters[:]
     filters.insert(0, ("ignore", None, Warning, None, 0))
-    _warnings._filters_mutated()
+    _filters_changed()
     try:
         return compile(text, path, "exec", _ast.PyCF_ONLY_AST, True)
     finally:
         filters[:] = known
-        _warnings._filters_mutated()
+        _filters_changed()
 
 
 # A program in a zygote's child may list the classes of __main__, which this file

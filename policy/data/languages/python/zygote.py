@@ -356,9 +356,11 @@ def _forget_history():
     if "threading" in _modules:
         thread = _modules["threading"]._main_thread
         thread._set_native_id()
-        # Its end is told by the thread state, and the child's is a new one.
-        if not thread._tstate_lock.locked():
-            _modules["threading"]._shutdown_locks.discard(thread._tstate_lock)
+        # Up to 3.12 its end is told by the thread state, and the child's is a
+        # new one.
+        lock = getattr(thread, "_tstate_lock", None)
+        if lock is not None and not lock.locked():
+            _modules["threading"]._shutdown_locks.discard(lock)
             thread._set_tstate_lock()
 
 

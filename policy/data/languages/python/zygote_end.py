@@ -113,23 +113,34 @@ class _CStack:
     # A program may list the classes of __main__, which this file was, too.
     __module__ = "sandglass"
 
+    # Where the frame that runs is found from PyThreadState on, by version: its
+    # cframe and that one's current_frame, or current_frame itself
+    # (Include/cpython/pystate.h).
+    _PATHS = {(3, 11): (56, 8), (3, 12): (56, 0), (3, 13): (72,), (3, 14): (72,)}
+
     def __init__(self, ctypes):
-        # PyThreadState.cframe and _PyCFrame.current_frame of
-        # Include/cpython/pystate.h.
         self._pointer = ctypes.c_void_p.from_address
         self._state = ctypes.pythonapi.PyThreadState_Get
         self._state.restype = ctypes.c_void_p
-        self._of_cframe, self._of_frame = 56, 8
-        # _PyRuntime._finalizing of Include/internal/pycore_runtime.h.
+        self._path = self._PATHS[sys.version_info[:2]]
+        # _PyRuntime._finalizing of Include/internal/pycore_runtime.h. From 3.13
+        # on the structure begins with a table of such places, after a name, the
+        # version, a number, and its own size.
         runtime = ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime")
-        self._finalizing = self._pointer(ctypes.addressof(runtime) + 24)
+        start = ctypes.addressof(runtime)
+        place = 24
+        if ctypes.string_at(start, 8) == b"xdebugpy":
+            place = ctypes.c_uint64.from_address(start + 32).value
+        self._finalizing = self._pointer(start + place)
 
     def current(self):
         """Where C code finds the frame that runs: None as its value hides the
         caller's, and must be gone before the caller calls or returns to Python.
         """
-        cframe = self._pointer(self._state() + self._of_cframe).value
-        return self._pointer(cframe + self._of_frame)
+        place = self._state()
+        for offset in self._path[:-1]:
+            place = self._pointer(place + offset).value
+        return self._pointer(place + self._path[-1])
 
     def call(self, function, *args):
         """The function must be one of C: a Python function called from here
@@ -148,8 +159,7 @@ class _CStack:
 
     def check(self):
         """Whether all is in its place; for this, memory is only read."""
-        cframe = self._pointer(self._state() + self._of_cframe).value
-        inner = self._pointer(cframe + self._of_frame).value
+        inner = self.current().value
         # PyFrameObject.f_frame of Include/internal/pycore_frame.h.
         known = self._pointer(id(sys._getframe()) + 24).value
         return inner == known and self._finalizing.value is None
@@ -173,21 +183,18 @@ class _PlainStack:
 
 
 _c_stack = _PlainStack()
-_UnraisableArgs = _clear_module = _py_object = _flush_c_files = None
+_UnraisableArgs = _flush_c_files = None
 
 
 def _prepare_end(ctypes):
     """Finds what `finish` needs while the interpreter is as it started."""
-    global _c_stack, _UnraisableArgs, _clear_module, _py_object, _flush_c_files
-    if sys.version_info[:2] == (3, 11):
+    global _c_stack, _UnraisableArgs, _flush_c_files
+    if sys.version_info[:2] in _CStack._PATHS:
         stack = _CStack(ctypes)
         if stack.check():
             _c_stack = stack
         else:
             sys.stderr.write("zygote: the interpreter is not as expected\n")
-    _py_object = ctypes.py_object
-    _clear_module = ctypes.pythonapi._PyModule_Clear
-    _clear_module.restype = None
     _flush_c_files = ctypes.pythonapi.fflush
 
     # The type of sys.unraisablehook's argument has no public name.
@@ -480,7 +487,16 @@ def _forget_modules():
         while alive:
             module = alive.pop()()
             if module is not None:
-                _clear_module(_py_object(module))
+                # _PyModule_ClearDict() in Objects/moduleobject.c: names with one
+                # underscore go first.
+                names = module.__dict__
+                for others in (False, True):
+                    for name in [*names]:
+                        if type(name) is not str or name == "__builtins__":
+                            continue
+                        if others or (name[:1] == "_" and name[1:2] != "_"):
+                            names[name] = None
+                names = None
             module = None
         gc.collect()
     finally:
