@@ -1,11 +1,12 @@
 #!/bin/bash
 # Makes a folder of Sandglass that runs on any Linux with glibc 2.36 or newer
-# without installing anything, packed into one archive.
+# without installing anything, packed into one archive; and the same as a wheel,
+# sandglass-daemon, which pip installs.
 #
 #   ./deploy/bundle.sh [--build DIR] [OUT_DIR]
 #
 #   --build DIR   take what was built there, instead of building in build/
-#   OUT_DIR       where the archive goes (default: build/)
+#   OUT_DIR       where both go (default: build/)
 #
 # In it is every library but those of glibc and of the compiler, with their
 # licences and a list of them (SPDX). The same sources and libraries make the
@@ -138,6 +139,7 @@ main() {
     zstd -q -19 --single-thread -o "$work/archive"
   mv "$work/archive" "$out/$name.tar.zst"
   (cd "$out" && sha256sum "$name.tar.zst" >"$name.tar.zst.sha256")
+  python3 "$SANDGLASS_ROOT/deploy/bundle/wheel.py" "$work/$name" "$epoch" "$out"
   say "$out/$name.tar.zst: $(($(stat -c %s "$out/$name.tar.zst") / 1024)) KiB, $(cut -c1-16 "$out/$name.tar.zst.sha256")…"
 }
 

@@ -115,8 +115,9 @@ int Show(const v1::GetServerInfoResponse& info, const DaemonPlaces& places,
 }
 
 // Makes the directory in which `up` keeps its own, and locks it against another
-// `up` or `down` at the same time.
-absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places) {
+// `up` or `down` at the same time, for which it waits.
+absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places,
+                                absl::Duration wait) {
   std::error_code error;
   std::filesystem::create_directories(
       std::filesystem::path(places.up_dir).parent_path(), error);
@@ -135,10 +136,19 @@ absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places) {
                      " isn't yours; remove it, or give another "
                      "place by --state-dir"));
   }
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("another `sandglass up` or `down` is at work in ",
-                     places.state_dir, "; wait for it"));
+  const absl::Time end = absl::Now() + wait;
+  while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (absl::Now() >= end) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("another `sandglass up` or `down` is at work in ",
+                       places.state_dir, "; wait for it"));
+    }
+    absl::SleepFor(kLook);
+  }
+  // The other one may have removed it meanwhile.
+  struct stat now = {};
+  if (::stat(places.up_dir.c_str(), &now) != 0 || now.st_ino != info.st_ino) {
+    return LockUp(places, end - absl::Now());
   }
   return lock;
 }
@@ -209,15 +219,19 @@ int UpCommand(const UpOptions& options) {
   const std::string group = !options.group.empty() ? options.group
                             : ::geteuid() == 0     ? OwnGroupOfSudoer()
                                                    : "";
-  if (absl::StatusOr<v1::GetServerInfoResponse> info = Ask(places->address);
-      info.ok()) {
+  const auto is_up = [&] {
+    const absl::StatusOr<v1::GetServerInfoResponse> info = Ask(places->address);
+    if (!info.ok()) return false;
     WriteAll(STDERR_FILENO,
-             "sandglass: it is up already; to start it anew: "
-             "sandglass down\n");
-    return Show(*info, *places, "");
-  }
-  const absl::StatusOr<UniqueFd> lock = LockUp(*places);
+             "sandglass: it is up already; to start it anew: sandglass down\n");
+    (void)Show(*info, *places, "");
+    return true;
+  };
+  if (is_up()) return kExitOk;
+  const absl::StatusOr<UniqueFd> lock = LockUp(*places, options.wait);
   if (!lock.ok()) return Fail(lock.status());
+  // By another one, for which this one has waited.
+  if (is_up()) return kExitOk;
   const absl::StatusOr<pid_t> pid = Start(options, *places, group);
   if (!pid.ok()) return Fail(pid.status());
   const absl::StatusOr<DaemonProcess> process = DaemonProcess::Open(*pid);
@@ -259,7 +273,7 @@ int DownCommand(const DownOptions& options) {
         " wasn't started by `sandglass up`; if it is the service: sudo "
         "systemctl stop sandglassd")));
   }
-  const absl::StatusOr<UniqueFd> lock = LockUp(*places);
+  const absl::StatusOr<UniqueFd> lock = LockUp(*places, absl::Seconds(60));
   if (!lock.ok()) return Fail(lock.status());
   const absl::Status ended = EndDaemon(*process, *places, options.now);
   return ended.ok() ? PrintText("sandglassd is down\n") : Fail(ended);

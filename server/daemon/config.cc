@@ -392,6 +392,13 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   absl::Status metrics = ApplyMetricsFlag(flags.metrics, config.metrics);
   if (!metrics.ok()) return metrics;
   if (flags.socket_group) config.socket_group = *flags.socket_group;
+  if (flags.end_when_idle &&
+      (!absl::ParseDuration(*flags.end_when_idle, &config.end_when_idle) ||
+       config.end_when_idle < absl::Seconds(1))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--end-when-idle ", Quoted(*flags.end_when_idle, 64),
+                     " is no time of a second or more; write for example 10m"));
+  }
   if (flags.listen.has_value()) listen = *flags.listen;
   if (listen.empty()) {
     listen = absl::StrCat("unix:", config.state_dir, "/", kSocketName);

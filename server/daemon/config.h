@@ -40,6 +40,7 @@ struct ConfigFlags {
   std::optional<std::string> spawner;
   std::optional<std::string> metrics;
   std::optional<std::string> socket_group;
+  std::optional<std::string> end_when_idle;
   std::vector<std::string> excuse_missing;  // added to the file's
   bool trace_syscalls = false;
 };
@@ -75,7 +76,10 @@ struct Config {
   std::string user;             // name, "uid:gid", or empty: see accounts.h
   uid_t uid_base = 1879048192;  // see sandbox/wire/uid_slice.h
   mode_t socket_mode = 0660;
-  std::string socket_group;   // name or number; empty: the user's group
+  std::string socket_group;  // name or number; empty: the user's group
+  // The daemon ends when nobody has been connected and nothing was there of a
+  // caller for so long.
+  absl::Duration end_when_idle = absl::InfiniteDuration();
   std::string cgroup_parent;  // empty: depends on the host's layout
   AdmissionOptions admission;
   PoolOptions pool{{.floor = 4}};

@@ -111,6 +111,9 @@ int main(int argc, char** argv) {
   app.add_flag("--trace-syscalls", flags.trace_syscalls,
                "Report the system calls that each run was refused; slower, for "
                "finding out what a runtime needs");
+  app.add_option("--end-when-idle", flags.end_when_idle,
+                 "End when nobody has used it for so long (default: never)")
+      ->type_name("TIME");
   app.add_flag("--check", check,
                "Print the effective configuration and what the host offers, "
                "then exit");

@@ -124,6 +124,11 @@ int RunningDaemon::Run() {
   while (true) {
     watchdog.Beat();
     pool_->SetSpareMemory(SpareMemory());
+    if (IdleForTooLong()) {
+      Log(LogLevel::kInfo, "idle_end",
+          {{"idle", absl::FormatDuration(config_.end_when_idle)}});
+      return Drain();
+    }
     switch (WaitForWake(std::min(watchdog.interval(), kMemoryLook))) {
       case Wake::kNothing:
         break;
@@ -133,6 +138,16 @@ int RunningDaemon::Run() {
         return EndWithoutHelper();
     }
   }
+}
+
+bool RunningDaemon::IdleForTooLong() {
+  if (config_.end_when_idle == absl::InfiniteDuration()) return false;
+  const bool used =
+      acceptor_->open() > 0 || acceptor_->accepted() != accepted_ ||
+      !dispatcher_->idle() || !execs_->idle() || sessions_->size() > 0;
+  accepted_ = acceptor_->accepted();
+  if (used) last_used_ = Now();
+  return Since(last_used_) >= config_.end_when_idle;
 }
 
 int RunningDaemon::Drain() {

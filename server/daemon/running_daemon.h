@@ -124,6 +124,8 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   void StopAccepting();
   // Stops even if clients don't read their answers.
   void StopServing(absl::Duration timeout);
+  // Whether nobody has used this daemon for config_.end_when_idle.
+  bool IdleForTooLong();
   int Drain();
   int EndWithoutHelper();
 
@@ -135,6 +137,8 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   os::Fd helper_died_;
   os::Fd clock_set_;
   bool stopping_ = false;
+  MonotonicTime last_used_ = Now();
+  uint64_t accepted_ = 0;  // connections, when it was last used
   Operations operations_;
   std::unique_ptr<DaemonAudit> audit_;    // null when there is none
   std::optional<RefusedCallLog> denied_;  // with --trace-syscalls

@@ -297,6 +297,8 @@ void Acceptor::Admit(os::Fd connection) {
   watched_.emplace(
       fd, Watched{std::move(connection), numbered.get(), name, tap.get()});
   shares_.Add(name);
+  ++open_;
+  ++accepted_;
   numbers_.Acquire(name);
   peers_.Add(numbered.get(), *std::move(caller), std::move(tap));
   handover_(numbered.release());
@@ -329,6 +331,7 @@ void Acceptor::Close(int watched) {
   if (it == watched_.end()) return;
   peers_.MarkClosed(it->second.number, options_.number_grace);
   shares_.Remove(it->second.caller);
+  --open_;
   // Closing alone would not remove it from the set while gRPC's descriptor of
   // the same connection is open.
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched, nullptr);

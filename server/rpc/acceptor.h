@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_SERVER_RPC_ACCEPTOR_H_
 #define SANDGLASS_SERVER_RPC_ACCEPTOR_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -67,6 +68,10 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
+  // Connections that are open, and all that ever were. Thread-safe.
+  uint64_t open() const { return open_; }
+  uint64_t accepted() const { return accepted_; }
+
  private:
   Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
            Handover handover, const Options& options, os::Fd epoll,
@@ -111,6 +116,8 @@ class Acceptor {
     std::string caller;
     ConnectionTap* tap;  // belongs to the table
   };
+  std::atomic<uint64_t> open_ = 0;
+  std::atomic<uint64_t> accepted_ = 0;
   ConnectionShares shares_;
   Shares numbers_;  // of the connections in the table
   std::map<int, Watched> watched_;

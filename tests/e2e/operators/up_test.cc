@@ -64,10 +64,11 @@ class Up : public ::testing::Test {
     if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
     return result;
   }
-  Result Start(const std::string& options = "") const {
+  Result Start(const std::string& options = "",
+               const std::string& of_daemon = "") const {
     return Sandglass("up " + options,
                      absl::StrCat("-- --config ", config(), " --cache-dir ",
-                                  dir_.path(), "/cache"));
+                                  dir_.path(), "/cache ", of_daemon));
   }
   // The daemon that `up` wrote down.
   pid_t Pid() const {
@@ -153,6 +154,28 @@ TEST_F(Up, ADaemonThatIsTooSlowIsGivenUp) {
   const Result up = Start("--wait 1ms");
   EXPECT_EQ(up.exit_code, 125);
   EXPECT_THAT(up.text, HasSubstr("doesn't serve after 1ms"));
+  ExpectNothingLeft();
+}
+
+TEST_F(Up, ADaemonEndsWhenNobodyUsesIt) {
+  ASSERT_EQ(Start("", "--end-when-idle 2s").exit_code, 0);
+  const std::vector<Process> processes = ProcessTree(Pid());
+  {
+    // A run, and a session with nobody connected.
+    Client client(address());
+    EXPECT_THAT(client.Run(Bash("sleep 3")), OutcomeIs(v1::OUTCOME_OK));
+    v1::CreateSessionRequest create;
+    create.set_language("bash");
+    create.mutable_idle_timeout()->set_seconds(3);
+    v1::CreateSessionResponse session;
+    grpc::ClientContext context;
+    ASSERT_THAT(client.sessions().CreateSession(&context, create, &session),
+                IsOk());
+  }
+  EXPECT_FALSE(WaitUntilDead(processes, absl::Milliseconds(2500)));
+  EXPECT_TRUE(WaitUntilDead(processes, absl::Seconds(30)));
+  EXPECT_THAT(ReadFile(log()), HasSubstr("idle_end"));
+  EXPECT_EQ(Sandglass("down").text, "no daemon is up\n");
   ExpectNothingLeft();
 }
 

@@ -1,7 +1,7 @@
 """Client of sandglassd: runs code in sealed, timed, warm sandboxes.
 
-`Client` runs programs by themselves, `Sandbox` is a computer that is kept;
-`AsyncClient` and `AsyncSandbox` are the same for asyncio. `sandglass.langchain`
+`run` runs a program, and needs nothing beforehand. `Client` runs programs by
+themselves, `Sandbox` is a computer that is kept; `AsyncClient` and `AsyncSandbox` are the same for asyncio. `sandglass.langchain`
 has a tool for LangChain's agents, `sandglass.deepagents` a backend for deepagents.
 """
 
@@ -42,6 +42,7 @@ from sandglass._version import __version__ as __version__
 from sandglass.client import Client, Sandbox
 
 if TYPE_CHECKING:
+    from sandglass._embedded import run
     from sandglass._exec import (
         BackgroundOptions,
         CommandEnd,
@@ -76,6 +77,7 @@ _LATE = {
     "FileInfo": "_files",
     "GrepMatch": "_files",
     "Uploaded": "_files",
+    "run": "_embedded",
 }
 
 __all__ = [
@@ -120,6 +122,7 @@ __all__ = [
     "SandglassError",
     "SessionGone",
     "Uploaded",
+    "run",
 ]
 
 

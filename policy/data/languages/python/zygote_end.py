@@ -123,12 +123,10 @@ class _CStack:
         self._state = ctypes.pythonapi.PyThreadState_Get
         self._state.restype = ctypes.c_void_p
         self._path = self._PATHS[sys.version_info[:2]]
-        # _PyRuntime._finalizing of Include/internal/pycore_runtime.h. From 3.13
-        # on the structure begins with a table of such places, after a name, the
-        # version, a number, and its own size.
+        # _PyRuntime._finalizing of Include/internal/pycore_runtime.h; from 3.13 on
+        # a table of such places is at its beginning.
         runtime = ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime")
-        start = ctypes.addressof(runtime)
-        place = 24
+        start, place = ctypes.addressof(runtime), 24
         if ctypes.string_at(start, 8) == b"xdebugpy":
             place = ctypes.c_uint64.from_address(start + 32).value
         self._finalizing = self._pointer(start + place)
@@ -487,8 +485,7 @@ def _forget_modules():
         while alive:
             module = alive.pop()()
             if module is not None:
-                # _PyModule_ClearDict() in Objects/moduleobject.c: names with one
-                # underscore go first.
+                # _PyModule_ClearDict() in Objects/moduleobject.c.
                 names = module.__dict__
                 for others in (False, True):
                     for name in [*names]:

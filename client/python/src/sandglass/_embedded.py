@@ -1,0 +1,112 @@
+"""`sandglass.run`: a program in one line, with a daemon of this user's own where
+none answers."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import threading
+from typing import Unpack
+
+from sandglass import _address
+from sandglass._errors import DaemonUnavailable
+from sandglass._run import RunOptions, RunResult
+from sandglass.client import Client
+
+# A daemon that was started here ends when nobody has used it for so long.
+_IDLE = "10m"
+
+_lock = threading.Lock()
+_client: Client | None = None
+_client_pid = 0
+
+
+def run(
+    code: str, language: str = "python", **options: Unpack[RunOptions]
+) -> RunResult:
+    """Runs one program, in a jail of its own, to its end, as `Client.run_code` does.
+
+    It needs no daemon beforehand: where none answers, and the package
+    `sandglass-daemon` is there (`pip install sandglass[daemon]`), one is started for
+    this user, which serves all processes of the user and ends when none has used it
+    for ten minutes. That may be forbidden by SANDGLASS_EMBEDDED=0, and isn't done
+    where SANDGLASS_ADDRESS says which daemon is meant.
+
+    >>> import sandglass
+    >>> print(sandglass.run("print(6 * 7)").stdout)
+    """
+    return _connected().run_code(code, language, **options)
+
+
+def _connected() -> Client:
+    global _client, _client_pid
+    with _lock:
+        # gRPC's channels don't outlive a fork.
+        if _client is not None and _client_pid == os.getpid():
+            if _answers(_client.address):
+                return _client
+            _client.close()
+        if _may_start() and not _answers(_address.resolve(None)):
+            _start()
+        _client, _client_pid = Client(), os.getpid()
+        return _client
+
+
+def _answers(address: str) -> bool:
+    """Whether somebody listens there. Where that can't be told, a call will."""
+    path = _address.unix_path(address)
+    if not path:
+        return True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(path)
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+    return True
+
+
+def _may_start() -> bool:
+    return (
+        not os.environ.get("SANDGLASS_ADDRESS")
+        and os.environ.get("SANDGLASS_EMBEDDED", "1") != "0"
+    )
+
+
+def _start() -> None:
+    program = _program()
+    if program is None:
+        raise DaemonUnavailable(
+            "no daemon answers, and none can be started: run `pip install "
+            "'sandglass[daemon]'` (Linux with glibc 2.36 or newer), or start one: "
+            "sandglass up",
+            code="UNAVAILABLE",
+        )
+    done = subprocess.run(
+        [program, "up", "--", "--end-when-idle", _IDLE],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        raise DaemonUnavailable(
+            f"no daemon answers, and one could not be started: {done.stderr.strip()}",
+            code="UNAVAILABLE",
+        )
+
+
+def _program() -> str | None:
+    """The command line tool, where it comes with a daemon."""
+    try:
+        import sandglass_daemon  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return shutil.which("sandglass")
+    bundle: pathlib.Path = sandglass_daemon.bundle()
+    return str(bundle / "bin" / "sandglass")
