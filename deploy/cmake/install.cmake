@@ -17,7 +17,7 @@ install(PROGRAMS deploy/rootless.sh
 # The pages that messages name (policy/text/docs_page.h).
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass
   FILES_MATCHING PATTERN "*.md")
-install(FILES README.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass)
+install(FILES README.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass)
 install(DIRECTORY deploy/demo/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass/demo
   FILES_MATCHING PATTERN "*.py")
