@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,14 +31,32 @@ struct ChannelEnd {
 using Channel =
     std::unique_ptr<std::remove_pointer_t<ares_channel>, ChannelEnd>;
 
-absl::StatusOr<Channel> OpenChannel(const std::string& servers) {
+// What a channel waits for, as poll(2) takes it, by its sockets.
+using Sockets = std::map<ares_socket_t, int16_t>;
+
+void NoteSocket(void* sockets, ares_socket_t fd, int reads, int writes) {
+  auto& all = *static_cast<Sockets*>(sockets);
+  const int events = (reads != 0 ? POLLIN : 0) | (writes != 0 ? POLLOUT : 0);
+  if (events == 0) {
+    all.erase(fd);
+  } else {
+    all[fd] = static_cast<int16_t>(events);
+  }
+}
+
+// `sockets` must outlive the channel.
+absl::StatusOr<Channel> OpenChannel(const std::string& servers,
+                                    Sockets& sockets) {
   ares_options options = {};
+  options.sock_state_cb = NoteSocket;
+  options.sock_state_cb_data = &sockets;
   options.flags = ARES_FLAG_NOSEARCH;
   options.timeout = kTryMs;
   options.tries = kTries;
   ares_channel opened = nullptr;
-  int code = ::ares_init_options(
-      &opened, &options, ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES);
+  int code = ::ares_init_options(&opened, &options,
+                                 ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS |
+                                     ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
   Channel channel(code == ARES_SUCCESS ? opened : nullptr);
   if (code == ARES_SUCCESS && !servers.empty()) {
     code = ::ares_set_servers_ports_csv(channel.get(), servers.c_str());
@@ -83,17 +103,10 @@ void HandleAnswer(void* to, int code, int /*timeouts*/, ares_addrinfo* info) {
 }
 
 // Waits once, for the channel's sockets or until the time of its next try.
-absl::Status ServeOnce(ares_channel channel, const Patience& patience) {
-  ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-  const auto wishes = static_cast<unsigned>(
-      ::ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM));
+absl::Status ServeOnce(ares_channel channel, const Sockets& sockets,
+                       const Patience& patience) {
   std::vector<pollfd> fds = {{patience.ended, POLLIN, 0}};
-  for (unsigned i = 0; i < ARES_GETSOCK_MAXNUM; ++i) {
-    int16_t events = 0;
-    if (ARES_GETSOCK_READABLE(wishes, i)) events |= POLLIN;
-    if (ARES_GETSOCK_WRITABLE(wishes, i)) events |= POLLOUT;
-    if (events != 0) fds.push_back({sockets[i], events, 0});
-  }
+  for (const auto& [fd, events] : sockets) fds.push_back({fd, events, 0});
   timeval next = {kTryMs / 1000, 0};
   ::ares_timeout(channel, &next, &next);
   absl::Duration wait = absl::DurationFromTimeval(next);
@@ -137,7 +150,8 @@ absl::StatusOr<Resolver> Resolver::Create(
   }
   Resolver resolver(absl::StrJoin(servers, ","));
   // Reports now what would fail at each lookup.
-  if (absl::Status opened = OpenChannel(resolver.servers_).status();
+  Sockets none;
+  if (absl::Status opened = OpenChannel(resolver.servers_, none).status();
       !opened.ok()) {
     return absl::Status(opened.code(),
                         absl::StrCat("\"", resolver.servers_,
@@ -156,10 +170,10 @@ Resolver::~Resolver() {
 
 absl::StatusOr<std::vector<policy::IpAddress>> Resolver::Resolve(
     const std::string& name, const Patience& patience) const {
-  // ORDER: the answer has to outlive the channel, whose end may still call
-  // back.
+  // ORDER: both have to outlive the channel, whose end may still call back.
   Answer answer;
-  absl::StatusOr<Channel> channel = OpenChannel(servers_);
+  Sockets sockets;
+  absl::StatusOr<Channel> channel = OpenChannel(servers_, sockets);
   if (!channel.ok()) return channel.status();
   ares_addrinfo_hints hints = {};
   hints.ai_family = AF_UNSPEC;
@@ -167,7 +181,7 @@ absl::StatusOr<std::vector<policy::IpAddress>> Resolver::Resolve(
   ::ares_getaddrinfo(channel->get(), name.c_str(), nullptr, &hints,
                      HandleAnswer, &answer);
   while (!answer.code) {
-    if (absl::Status served = ServeOnce(channel->get(), patience);
+    if (absl::Status served = ServeOnce(channel->get(), sockets, patience);
         !served.ok()) {
       return served;
     }

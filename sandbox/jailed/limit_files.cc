@@ -218,8 +218,11 @@ bool WriteLimitFiles(const os::Fd& directory, const VisibleLimits& before,
 }
 
 void ShowSubgroup(const os::Fd& directory, const char* name) {
-  (void)::symlinkat(".", directory.get(),
-                    absl::StrCat("sys/fs/cgroup/", name).c_str());
+  // Where it can't be made, the group isn't shown.
+  if (::symlinkat(".", directory.get(),
+                  absl::StrCat("sys/fs/cgroup/", name).c_str()) != 0) {
+    return;
+  }
 }
 
 void HideSubgroup(const os::Fd& directory, const char* name) {

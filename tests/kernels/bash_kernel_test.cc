@@ -128,7 +128,9 @@ TEST(BashKernel, EndsWhereNothingIsExecutedAnyMore) {
     SCOPED_TRACE(cell);
     KernelProcess kernel({.language = "bash"});
     const CellResult ended = kernel.Run(cell);
-    if (ended.status == "ok") EXPECT_EQ(kernel.Run("echo no").status, "");
+    if (ended.status == "ok") {
+      EXPECT_EQ(kernel.Run("echo no").status, "");
+    }
     EXPECT_NE(kernel.Wait(), -1);
   }
 }

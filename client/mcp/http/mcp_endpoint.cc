@@ -175,7 +175,7 @@ std::string Compare(const HttpRequest& request, const char* header,
   if (!value) {
     return absl::StrCat("the header ", header, " must be there once");
   }
-  if (!body.is_string() || DecodedHeader(*value) != body) {
+  if (!body.is_string() || Json(DecodedHeader(*value)) != body) {
     return absl::StrCat("the header ", header,
                         " does not say what the body does");
   }

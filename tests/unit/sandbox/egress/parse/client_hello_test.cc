@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/hex.h"
 
 namespace sandglass::egress {
 namespace {
@@ -100,7 +100,7 @@ std::string OfOpenSsl() {
       "0403040303002d00020101003300260024001d002094650498dfb7fb61592ba3246fdf7e"
       "3b6af8ebeb41a13c82647ec34ae2a91552001500d0";
   // The rest is padding (RFC 7685).
-  return absl::HexStringToBytes(kHello) + std::string(208, '\0');
+  return sandglass::testing::FromHex(kHello) + std::string(208, '\0');
 }
 
 TEST(ClientHelloTest, ReadsOpenSslsHelloHoweverItIsCut) {

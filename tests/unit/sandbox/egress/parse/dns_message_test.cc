@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/hex.h"
 
 namespace sandglass::egress {
 namespace {
@@ -77,9 +77,9 @@ TEST(DnsQueryTest, ReadsAQueryForAnAddress) {
 
 // With EDNS and a cookie, as dig asks.
 TEST(DnsQueryTest, ReadsAQueryOfDig) {
-  const DnsQuery query = Taken(
-      absl::HexStringToBytes("2b1d012000010000000000010161016200001c0001"
-                             "000029100000000000000c000a0008a2d5b2b4ad5e3a4f"));
+  const DnsQuery query = Taken(sandglass::testing::FromHex(
+      "2b1d012000010000000000010161016200001c0001"
+      "000029100000000000000c000a0008a2d5b2b4ad5e3a4f"));
   EXPECT_EQ(query.name, "a.b");
   EXPECT_EQ(query.type, kDnsTypeAaaa);
   EXPECT_TRUE(query.edns);
