@@ -93,6 +93,9 @@ fill() {
   put 644 "$SANDGLASS_ROOT/deploy/sandglassd.json" "$top/share/doc/sandglass/sandglassd.json"
   cp -r "$SANDGLASS_ROOT/docs" "$top/share/doc/sandglass/docs"
   cp -r "$SANDGLASS_ROOT/deploy/demo" "$top/share/doc/sandglass/demo"
+  for file in bash zsh fish; do
+    "$bin/sandglass" completion "$file" >"$top/share/sandglass/completion.$file"
+  done
   for file in LICENSE CHANGELOG.md SECURITY.md; do
     put 644 "$SANDGLASS_ROOT/$file" "$top/$file"
   done

@@ -15,6 +15,7 @@
 #include "client/audit/audit_command_line.h"
 #include "client/base/exit_codes.h"
 #include "client/base/terminal_filter.h"
+#include "client/cli/completion.h"
 #include "client/cli/mcp_command_line.h"
 #include "client/cli/usage_words.h"
 #include "client/connection/address.h"
@@ -360,6 +361,10 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   OperatorCommandLine operators(app);
   app.add_subcommand("help", "Show the help of a command: help run");
   app.add_subcommand("version", "Show the version of this program");
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print a script that completes commands: bash, zsh, fish");
+  CLI::Option* shell = completion->add_option("SHELL", "bash, zsh or fish");
+  shell->required()->expected(1);
 
   // Set only now, because a subcommand would inherit it.
   app.footer(absl::StrCat("\nExamples:\n", kRunExamples, kOtherExamples, "\n",
@@ -385,6 +390,13 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
   }
 
+  if (completion->parsed()) {
+    absl::StatusOr<std::string> script =
+        CompletionScript(app, shell->results().back());
+    if (!script.ok()) return UsageError(script.status().message(), path());
+    return {
+        .command = std::nullopt, .exit_code = 0, .text = *std::move(script)};
+  }
   line.address = std::string(kDefaultAddress);
   if (!environment_address.empty()) line.address = environment_address;
   if (!address->results().empty()) line.address = address->results().back();

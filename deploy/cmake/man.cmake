@@ -23,3 +23,22 @@ foreach(page ${PROJECT_SOURCE_DIR}/deploy/man/sandglass.1
     OPTIONAL)
 endforeach()
 add_custom_target(sandglass_man ALL DEPENDS ${man_pages})
+
+# Completions, where each shell looks for those of packages.
+set(completions "")
+foreach(shell_and_place bash=bash-completion/completions/sandglass
+    zsh=zsh/vendor-completions/_sandglass
+    fish=fish/vendor_completions.d/sandglass.fish)
+  string(REGEX MATCH "^([a-z]+)=(.+)/(.+)$" _ ${shell_and_place})
+  set(file ${CMAKE_BINARY_DIR}/completions/${CMAKE_MATCH_2}/${CMAKE_MATCH_3})
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${CMAKE_COMMAND} -E make_directory
+      ${CMAKE_BINARY_DIR}/completions/${CMAKE_MATCH_2}
+    COMMAND sandglass completion ${CMAKE_MATCH_1} > ${file}
+    DEPENDS sandglass VERBATIM)
+  list(APPEND completions ${file})
+  # Not there where only programs were built.
+  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${CMAKE_MATCH_2}
+    OPTIONAL)
+endforeach()
+add_custom_target(sandglass_completions ALL DEPENDS ${completions})

@@ -83,6 +83,6 @@ add_custom_target(deb
   COMMAND ${CMAKE_COMMAND} -D "PROGRAM=${DPKG_SHLIBDEPS}" -P
     ${PROJECT_SOURCE_DIR}/deploy/cmake/need_shlibdeps.cmake
   COMMAND ${CMAKE_CPACK_COMMAND} --config ${CMAKE_BINARY_DIR}/CPackConfig.cmake
-  DEPENDS sandglass_man sandglass_changelog VERBATIM)
+  DEPENDS sandglass_man sandglass_completions sandglass_changelog VERBATIM)
 add_dependencies(deb sandglass sandglassd sandglass-spawner sandglass-egress
   sandglass-zygote-python sandglass-zygote-ruby)

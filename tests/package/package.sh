@@ -45,6 +45,10 @@ has_all_files() {
 -rw-r--r-- usr/share/doc/sandglass/demo/pi.py
 -rw-r--r-- usr/share/doc/sandglass/docs/configuration.md
 -rw-r--r-- usr/share/doc/sandglass/docs/troubleshooting.md
+-rw-r--r-- usr/share/bash-completion/completions/sandglass
+-rw-r--r-- usr/share/zsh/vendor-completions/_sandglass
+-rw-r--r-- usr/share/fish/vendor_completions.d/sandglass.fish
+-rwxr-xr-x usr/libexec/sandglass/sandglass-rootless
 -rw-r--r-- usr/share/man/man1/sandglass.1.gz
 -rw-r--r-- usr/share/man/man5/sandglassd.json.5.gz
 -rw-r--r-- usr/share/man/man8/sandglassd.8.gz
@@ -57,7 +61,7 @@ FILES
   # Whatever isn't named above is policy or documentation.
   local other
   other="$(awk '!/^d/ {print $6}' "$work/files" | grep -vE \
-    '^./(etc/sandglass/sandglassd\.json|usr/(s?bin|libexec/sandglass)/sandglass[a-z.-]*|usr/lib/(systemd/system|sysusers\.d|tmpfiles\.d)/sandglassd?\.(service|conf)|usr/share/(doc/sandglass|sandglass/policy|man/man[158]|lintian/overrides)/.*)$')" || true
+    '^./(etc/sandglass/sandglassd\.json|usr/(s?bin|libexec/sandglass)/sandglass[a-z.-]*|usr/lib/(systemd/system|sysusers\.d|tmpfiles\.d)/sandglassd?\.(service|conf)|usr/share/(doc/sandglass|sandglass/policy|man/man[158]|lintian/overrides|bash-completion/completions|zsh/vendor-completions|fish/vendor_completions\.d)/.*)$')" || true
   [[ -z $other ]] || wrong "not expected: $other"
 }
 
