@@ -16,6 +16,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # ccache keeps headers that were compiled ahead only where they hold no time.
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  # It warns of every function that takes a reference and returns another.
+  target_compile_options(sandglass_options INTERFACE -Wno-dangling-reference)
+endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(sandglass_options INTERFACE _GLIBCXX_ASSERTIONS)
 else()

@@ -132,13 +132,13 @@ std::string Analysis::Lines() const {
   return text;
 }
 
-const Analyser& Analyser::Of(std::string language, bool waits) {
+const Analyser& Analyser::Of(const std::string& language, bool waits) {
   // Goes at the process's end, and with it what was made.
   static std::map<std::pair<std::string, bool>, std::unique_ptr<Analyser>>
       analysers;
   std::unique_ptr<Analyser>& analyser = analysers[{language, waits}];
   if (analyser == nullptr) {
-    analyser = std::make_unique<Analyser>(std::move(language), waits);
+    analyser = std::make_unique<Analyser>(language, waits);
   }
   return *analyser;
 }

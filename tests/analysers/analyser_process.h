@@ -35,7 +35,7 @@ class Analyser {
   // "cpp", "go", "java", "javascript" or "ruby", made at the first use. One
   // that `waits` is told what to look at when it has said so; not Java's and
   // Ruby's.
-  static const Analyser& Of(std::string language, bool waits = false);
+  static const Analyser& Of(const std::string& language, bool waits = false);
 
   Analyser(const std::string& language, bool waits);
   Analysis Look(const ProgramFiles& files) const;

@@ -1,4 +1,5 @@
-"""The programs of the README do what it says."""
+"""The programs of the package's README, of the project's, and of the page for
+those who begin do what they say."""
 
 import os
 import pathlib
@@ -8,12 +9,20 @@ import sys
 
 import pytest
 
-README = pathlib.Path(__file__).parents[3] / "client" / "python" / "README.md"
-PROGRAMS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+ROOT = pathlib.Path(__file__).parents[3]
+PAGES = ("client/python/README.md", "README.md", "docs/getting-started.md")
+# But those after <!-- not run: WHY -->.
+BLOCK = re.compile(r"^(<!-- not run: .+ -->\n)?```python\n(.*?)```", re.M | re.S)
+PROGRAMS = [
+    program
+    for page in PAGES
+    for mark, program in BLOCK.findall((ROOT / page).read_text())
+    if not mark
+]
 
 
 def test_there_are_some():
-    assert len(PROGRAMS) == 5
+    assert len(PROGRAMS) == 10
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
