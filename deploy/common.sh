@@ -18,7 +18,11 @@ need_root() {
   ((EUID == 0)) || die "this needs root (namespaces, cgroups, packages); run: sudo $0"
 }
 
-need_debian_12() {
+# The releases for which packages are named.
+DEBIANS='12 13'
+
+# What this system is, such as "debian 12".
+system_name() {
   local id='' version=''
   if [[ -r /etc/os-release ]]; then
     # shellcheck source=/dev/null
@@ -26,8 +30,16 @@ need_debian_12() {
     # shellcheck source=/dev/null
     version="$(. /etc/os-release && printf '%s' "${VERSION_ID:-}")"
   fi
-  [[ $id == debian && $version == 12 ]] ||
-    die "this is '${id:-unknown} ${version}', and the packages are named for Debian 12; use a Debian 12 machine or the Dockerfile"
+  printf '%s' "${id:-unknown} $version"
+}
+
+# Sets `debian` to the release.
+need_debian() {
+  local name
+  name="$(system_name)"
+  debian=${name#debian }
+  [[ $name == "debian $debian" && " $DEBIANS " == *" $debian "* ]] ||
+    die "this is '$name', and packages are named for Debian ${DEBIANS/ / and } here; a bundle runs on any Linux with glibc 2.36 (docs/packaging.md), and the Dockerfile builds one anywhere"
 }
 
 # Python's libraries for tables, statistics, charts and models, and a font that
@@ -181,18 +193,23 @@ parallel_jobs() {
 
 # build_preset PRESET BINARY_DIR [TARGET…]: configures and builds a preset.
 build_preset() {
-  local preset=$1 dir=$2 targets=() fresh=() compiler
+  local preset=$1 dir=$2 targets=() fresh=() named=() compiler
   shift 2
   (($# == 0)) || targets=(--target "$@")
-  # CMake takes up another compiler than before only in a fresh start.
   compiler="$(cmake -S "$SANDGLASS_ROOT" --preset "$preset" -N |
     sed -nE 's/^ *CMAKE_CXX_COMPILER="(.*)"$/\1/p')"
+  # Later releases than Debian 12 have another clang, and a gcc that does.
+  if [[ -n $compiler ]] && ! command -v "$compiler" >/dev/null; then
+    compiler=g++
+    named=(-D CMAKE_CXX_COMPILER=g++)
+  fi
+  # CMake takes up another compiler than before only in a fresh start.
   if [[ -n $compiler && -f $dir/CMakeCache.txt ]] &&
     ! grep -Eq "^CMAKE_CXX_COMPILER:[A-Z]+=(.*/)?${compiler//+/\\+}\$" "$dir/CMakeCache.txt"; then
     fresh=(--fresh)
   fi
   run_step "Configuring ($preset)" "$dir/logs/configure.log" \
-    cmake -S "$SANDGLASS_ROOT" --preset "$preset" "${fresh[@]}" || return
+    cmake -S "$SANDGLASS_ROOT" --preset "$preset" "${fresh[@]}" "${named[@]}" || return
   NINJA_STATUS='[%f/%t] ' run_step "Building ($preset)" "$dir/logs/build.log" \
     cmake --build "$dir" --parallel "$(parallel_jobs)" "${targets[@]}"
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs the Debian 12 packages that Sandglass needs.
+# Installs the packages of Debian 12 or 13 that Sandglass needs.
 #
 #   sudo deploy/install-deps.sh
 #       [--run|--languages [ID…]|--libraries|--build|--test|--list-run]
@@ -19,21 +19,20 @@ RUN_PACKAGES=(
   bash
   ca-certificates
   python3
-  libabsl20220623
-  libcurl4
   libedit2
-  libgrpc++1.51
-  libprotobuf32
-  libprotobuf-lite32
-  libprometheus-cpp-core1.0
   libseccomp2
-  libspdlog1.10
-  libzip4
+)
+# Those whose names have a version in them, by the release of Debian.
+declare -A RUN_OF=(
+  [12]='libabsl20220623 libcurl4 libgrpc++1.51 libprotobuf32 libprotobuf-lite32
+    libprometheus-cpp-core1.0 libspdlog1.10 libzip4'
+  [13]='libabsl20240722 libcurl4t64 libgrpc++1.51t64 libprotobuf32t64
+    libprotobuf-lite32t64 libprometheus-cpp-core1.0 libspdlog1.15 libzip5'
 )
 
+declare -A BUILD_OF=([12]=clang-14 [13]='')
 BUILD_PACKAGES=(
   ccache
-  clang-14
   cmake
   # With the next, for the Debian package.
   dpkg-dev
@@ -70,15 +69,14 @@ mapfile -t LANGUAGE_PACKAGES < <(language_packages)
 # shellcheck disable=SC2119 # of all languages
 mapfile -t LIBRARY_PACKAGES < <(library_packages)
 
+# What looks at the sources, which one release does.
+declare -A TEST_OF=([12]='clang-format-14 clang-tidy-14 libclang-rt-14-dev' [13]='')
 TEST_PACKAGES=(
   bubblewrap
-  clang-format-14
-  clang-tidy-14
   crun
   curl
   git
   jq
-  libclang-rt-14-dev
   maven
   mmdebstrap
   npm
@@ -147,7 +145,13 @@ explain() {
 }
 
 main() {
-  local packages=("${RUN_PACKAGES[@]}") list wanted
+  # Of the images that the project makes, where nothing is to be installed here.
+  local debian=12 list wanted run build test
+  [[ ${1:-} == --list-run ]] || need_debian
+  read -rd '' -a run <<<"${RUN_OF[$debian]}" || true
+  read -rd '' -a build <<<"${BUILD_OF[$debian]}" || true
+  read -rd '' -a test <<<"${TEST_OF[$debian]}" || true
+  local packages=("${RUN_PACKAGES[@]}" "${run[@]}")
   (($# <= 1)) || [[ $1 == --languages ]] || { usage >&2; exit 2; }
   case ${1:---build} in
     --run) ;;
@@ -156,14 +160,13 @@ main() {
       mapfile -t -O "${#packages[@]}" packages <<<"$list"
       ;;
     --libraries) packages+=("${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}") ;;
-    --build) packages+=("${BUILD_PACKAGES[@]}") ;;
-    --test) packages+=("${BUILD_PACKAGES[@]}" "${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
-    --list-run) printf '%s\n' "${RUN_PACKAGES[@]}"; exit 0 ;;
+    --build) packages+=("${BUILD_PACKAGES[@]}" "${build[@]}") ;;
+    --test) packages+=("${BUILD_PACKAGES[@]}" "${build[@]}" "${test[@]}" "${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
+    --list-run) printf '%s\n' "${packages[@]}"; exit 0 ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac
 
-  need_debian_12
   list="$(missing "${packages[@]}")"
   [[ -n $list ]] || exit 0
   mapfile -t wanted <<<"$list"

@@ -128,7 +128,7 @@ main() {
     shift
   done
   need_root
-  need_debian_12
+  need_debian
 
   trap clean_up EXIT
   trap 'interrupted 130' INT

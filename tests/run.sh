@@ -181,7 +181,7 @@ main() {
     shift
   done
   need_root
-  need_debian_12
+  need_debian
 
   if [[ ${CI:-} == true ]]; then
     export SANDGLASS_MUST_RUN="${SANDGLASS_MUST_RUN:-1}"

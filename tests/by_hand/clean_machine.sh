@@ -1,10 +1,12 @@
 #!/bin/bash
-# Proves the README's two commands on a Debian 12 with nothing preinstalled: a
+# Proves the README's two commands on a Debian with nothing preinstalled: a
 # tree made by mmdebstrap (variant minbase) with a fresh clone of HEAD in it.
 # Run by hand; takes as long as both commands do on a new machine.
 #
-#   sudo tests/by_hand/clean_machine.sh [--quickstart-only] [--keep] [-- OPTION…]
+#   sudo tests/by_hand/clean_machine.sh [--suite NAME] [--quickstart-only] [--keep]
+#       [-- OPTION…]
 #
+#   --suite NAME       the release, bookworm (Debian 12) or trixie (13)
 #   --quickstart-only  leave out tests/run.sh
 #   --keep             leave the tree in place and print where it is
 #   -- OPTION…         options for tests/run.sh
@@ -113,10 +115,11 @@ main() {
   local quickstart_only=no
   while (($# > 0)); do
     case $1 in
+      --suite) suite=${2:?--suite takes a NAME}; shift ;;
       --quickstart-only) quickstart_only=yes ;;
       --keep) keep=yes ;;
       --) shift; break ;;
-      *) say "usage: sudo $0 [--quickstart-only] [--keep] [-- OPTION…]" >&2; exit 2 ;;
+      *) say "usage: sudo $0 [--suite NAME] [--quickstart-only] [--keep] [-- OPTION…]" >&2; exit 2 ;;
     esac
     shift
   done
@@ -132,7 +135,7 @@ main() {
   # apt downloads as a user of its own.
   chmod 755 "$tree"
 
-  run_step 'Making a bare Debian 12' "$tree.log" debian_tree "$tree" ||
+  run_step "Making a bare Debian ($suite)" "$tree.log" debian_tree "$tree" ||
     die "no tree could be made; see above"
   rm -f "$tree.log"
   copy_certificates
@@ -141,11 +144,11 @@ main() {
   timed './deploy/quickstart.sh' ./deploy/quickstart.sh
   timed './deploy/quickstart.sh again' ./deploy/quickstart.sh
   if [[ $quickstart_only == yes ]]; then
-    say 'The quickstart works on a bare Debian 12.'
+    say "The quickstart works on a bare Debian ($suite)."
     return
   fi
   timed "./tests/run.sh $*" ./tests/run.sh "$@"
-  say 'Both commands work on a bare Debian 12.'
+  say "Both commands work on a bare Debian ($suite)."
 }
 
 main "$@"

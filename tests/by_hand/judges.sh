@@ -181,7 +181,7 @@ main() {
     shift
   done
   need_root
-  need_debian_12
+  need_debian
   [[ -x $SANDGLASS_ROOT/build/bin/filter_cases ]] ||
     die 'there is no release build; run: cmake --preset release && cmake --build build'
   trap clean_up EXIT
