@@ -93,6 +93,7 @@ fill() {
   put 644 "$SANDGLASS_ROOT/deploy/sandglassd.json" "$top/share/doc/sandglass/sandglassd.json"
   cp -r "$SANDGLASS_ROOT/docs" "$top/share/doc/sandglass/docs"
   cp -r "$SANDGLASS_ROOT/deploy/demo" "$top/share/doc/sandglass/demo"
+  put 644 "$SANDGLASS_ROOT/deploy/apparmor/sandglass-rootless" "$top/share/sandglass/apparmor/sandglass-rootless"
   for file in bash zsh fish; do
     "$bin/sandglass" completion "$file" >"$top/share/sandglass/completion.$file"
   done

@@ -38,6 +38,19 @@ has_range() {
     '($1 == name || $1 == uid) && $3 > 0 {found = 1} END {exit !found}' "$1" 2>/dev/null
 }
 
+# The profile for this script, as a clone, a bundle and packages have it.
+find_profile() {
+  local path
+  for path in "$HERE/apparmor/sandglass-rootless" \
+    "$HERE/../../share/sandglass/apparmor/sandglass-rootless"; do
+    if [[ -f $path ]]; then
+      realpath "$path"
+      return
+    fi
+  done
+  printf 'deploy/apparmor/sandglass-rootless'
+}
+
 sysctl_is() {
   [[ -r /proc/sys/$1 && $(<"/proc/sys/$1") == "$2" ]]
 }
@@ -62,7 +75,8 @@ check_user_namespace() {
   elif sysctl_is kernel/unprivileged_userns_clone 0; then
     die "only root may make user namespaces here; run: sudo sysctl kernel.unprivileged_userns_clone=1"
   elif sysctl_is kernel/apparmor_restrict_unprivileged_userns 1; then
-    die "AppArmor keeps user namespaces from programs without a profile; run: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+    file="$(find_profile)"
+    die "AppArmor keeps user namespaces from programs without a profile; run: sudo cp $file /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/sandglass-rootless"
   fi
   die "no user namespace could be made: $error"
 }

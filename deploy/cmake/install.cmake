@@ -12,6 +12,8 @@ install(FILES deploy/systemd/sysusers.conf
   DESTINATION lib/sysusers.d RENAME sandglass.conf)
 install(FILES deploy/systemd/tmpfiles.conf
   DESTINATION lib/tmpfiles.d RENAME sandglass.conf)
+install(FILES deploy/apparmor/sandglass-rootless
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/sandglass/apparmor)
 install(PROGRAMS deploy/rootless.sh
   DESTINATION libexec/sandglass RENAME sandglass-rootless)
 # The pages that messages name (policy/text/docs_page.h).

@@ -61,7 +61,7 @@ FILES
   # Whatever isn't named above is policy or documentation.
   local other
   other="$(awk '!/^d/ {print $6}' "$work/files" | grep -vE \
-    '^./(etc/sandglass/sandglassd\.json|usr/(s?bin|libexec/sandglass)/sandglass[a-z.-]*|usr/lib/(systemd/system|sysusers\.d|tmpfiles\.d)/sandglassd?\.(service|conf)|usr/share/(doc/sandglass|sandglass/policy|man/man[158]|lintian/overrides|bash-completion/completions|zsh/vendor-completions|fish/vendor_completions\.d)/.*)$')" || true
+    '^./(etc/sandglass/sandglassd\.json|usr/(s?bin|libexec/sandglass)/sandglass[a-z.-]*|usr/lib/(systemd/system|sysusers\.d|tmpfiles\.d)/sandglassd?\.(service|conf)|usr/share/(doc/sandglass|sandglass/policy|sandglass/apparmor|man/man[158]|lintian/overrides|bash-completion/completions|zsh/vendor-completions|fish/vendor_completions\.d)/.*)$')" || true
   [[ -z $other ]] || wrong "not expected: $other"
 }
 
