@@ -18,7 +18,7 @@ install(PROGRAMS deploy/rootless.sh
   DESTINATION libexec/sandglass RENAME sandglass-rootless)
 # The pages that messages name (policy/text/docs_page.h).
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass
-  FILES_MATCHING PATTERN "*.md")
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(FILES README.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass)
 install(DIRECTORY deploy/demo/
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sandglass/demo
