@@ -3,8 +3,9 @@
 # without installing anything, packed into one archive; and the same as a wheel,
 # sandglass-daemon, which pip installs.
 #
-#   ./deploy/bundle.sh [--build DIR] [OUT_DIR]
+#   ./deploy/bundle.sh [--release] [--build DIR] [OUT_DIR]
 #
+#   --release     refuse libraries for which apt knows a later version
 #   --build DIR   take what was built there, instead of building in build/
 #   OUT_DIR       where both go (default: build/)
 #
@@ -25,9 +26,10 @@ MOST_GLIBCXX=3.4.30
 build=$SANDGLASS_ROOT/build
 out=''
 made=no
+release=no
 
 usage() {
-  say "usage: $0 [--build DIR] [OUT_DIR]"
+  say "usage: $0 [--release] [--build DIR] [OUT_DIR]"
 }
 
 # The libraries that a file needs, by their paths.
@@ -102,13 +104,20 @@ fill() {
   done
   put 644 "$SANDGLASS_ROOT/deploy/bundle/README.md" "$top/README.md"
   ln -s bin/sandglass "$top/sandglass"
-  python3 "$SANDGLASS_ROOT/deploy/bundle/notices.py" "$version" "$epoch" "$top"
+  local outdated
+  outdated="$(python3 "$SANDGLASS_ROOT/deploy/bundle/notices.py" "$version" "$epoch" "$top")"
+  if [[ -n $outdated ]]; then
+    say "$outdated"
+    [[ $release == no ]] ||
+      die 'a release has no outdated libraries; run apt-get upgrade, build again, and then this'
+  fi
 }
 
 main() {
   while (($# > 0)); do
     case $1 in
       --build) build="$(cd "${2:?--build takes a DIR}" && pwd)"; made=yes; shift ;;
+      --release) release=yes ;;
       --help | -h) usage; exit 0 ;;
       -*) usage >&2; exit 2 ;;
       *) out=$1 ;;

@@ -5,6 +5,8 @@ known faults read.
 
 usage: notices.py VERSION SECONDS_SINCE_1970 DIR
 
+Prints a line for each that has a later version here.
+
 DIR is the bundle, with its libraries in lib/sandglass. What is known of them is
 what the Debian packages say that they come from.
 """
@@ -136,6 +138,22 @@ def spdx(version, seconds, packages):
     }
 
 
+def outdated(packages):
+    """Those for which this machine's sources of packages have a later version,
+    as they do when a fault of one was mended."""
+    found = []
+    package = installed = ""
+    for line in output_of("apt-cache", "policy", *sorted(packages)).splitlines():
+        name, _, value = line.strip().partition(":")
+        if not line.startswith(" "):
+            package = name
+        elif name == "Installed":
+            installed = value.strip()
+        elif name == "Candidate" and value.strip() != installed:
+            found.append(f"{package} {installed}, and there is {value.strip()}")
+    return found
+
+
 def main(version, seconds, top):
     top = pathlib.Path(top)
     libraries = sorted(os.listdir(top / "lib" / "sandglass"))
@@ -143,6 +161,8 @@ def main(version, seconds, top):
     (top / "THIRD-PARTY-NOTICES").write_text(notices(packages))
     (top / "sandglass.spdx.json").write_text(
         json.dumps(spdx(version, seconds, packages), indent=1) + "\n")
+    for each in outdated(packages):
+        print(f"outdated: {each}")
 
 
 if __name__ == "__main__":
