@@ -11,6 +11,7 @@
 #include "client/llm/provider_error.h"
 #include "client/llm/view.h"
 #include "curl/curl.h"
+#include "policy/text/trusted_roots.h"
 
 namespace sandglass::client {
 namespace {
@@ -207,7 +208,10 @@ void CurlTransport::SetUp(const HttpPost& post, const HeaderList& headers,
   set(CURLOPT_CONNECTTIMEOUT_MS,
       static_cast<long>(absl::ToInt64Milliseconds(bounds_.connect_timeout)));
   // The directory of certificates with which curl was built is still used.
-  if (!bounds_.ca_file.empty()) set(CURLOPT_CAINFO, bounds_.ca_file.c_str());
+  const std::string ca_file = bounds_.ca_file.empty()
+                                  ? policy::TrustedRootsElsewhere()
+                                  : bounds_.ca_file;
+  if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
   set(CURLOPT_ERRORBUFFER, words_);
   set(CURLOPT_WRITEFUNCTION, &OnWrite);
   set(CURLOPT_WRITEDATA, &exchange);

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "policy/text/trusted_roots.h"
 #include "sandbox/egress/tls_error.h"
 
 namespace sandglass::egress {
@@ -50,6 +51,11 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> MakeUpstreamTls(
       ::SSL_CTX_set_alpn_protos(context.get(), kProtocols,
                                 sizeof(kProtocols)) != 0) {
     return TlsError("TLS to servers can't be set up");
+  }
+  if (const std::string roots = policy::TrustedRootsElsewhere();
+      !roots.empty() && ::SSL_CTX_load_verify_locations(
+                            context.get(), roots.c_str(), nullptr) != 1) {
+    return TlsError("the machine's trusted certificates can't be read");
   }
   ::SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
   ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
