@@ -366,6 +366,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::Option* shell = completion->add_option("SHELL", "bash, zsh or fish");
   shell->required()->expected(1);
 
+  GroupCommands(app);
   // Set only now, because a subcommand would inherit it.
   app.footer(absl::StrCat("\nExamples:\n", kRunExamples, kOtherExamples, "\n",
                           ExitCodeHelp()));

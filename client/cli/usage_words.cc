@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -60,6 +61,28 @@ std::string DidYouMean(const std::string& word,
 }
 
 }  // namespace
+
+void GroupCommands(CLI::App& app) {
+  static const std::map<std::string, std::string>& groups =
+      *new std::map<std::string, std::string>{
+          {"run", "Programs"},      {"session", "Programs"},
+          {"agent", "Programs"},    {"mcp", "Programs"},
+          {"ps", "Programs"},       {"kill", "Programs"},
+          {"up", "Daemon"},         {"down", "Daemon"},
+          {"logs", "Daemon"},       {"info", "Daemon"},
+          {"languages", "Daemon"},  {"layers", "Daemon"},
+          {"status", "Operation"},  {"top", "Operation"},
+          {"usage", "Operation"},   {"doctor", "Operation"},
+          {"policy", "Operation"},  {"approvals", "Operation"},
+          {"audit", "Operation"},   {"help", "This tool"},
+          {"version", "This tool"}, {"completion", "This tool"},
+      };
+  for (CLI::App* command :
+       app.get_subcommands([](const CLI::App*) { return true; })) {
+    const auto group = groups.find(command->get_name());
+    if (group != groups.end()) command->group(group->second);
+  }
+}
 
 std::string TypedCommand(const CLI::App& app) {
   std::string path;

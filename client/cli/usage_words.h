@@ -12,6 +12,9 @@ class App;
 
 namespace sandglass::client {
 
+// Gives each command its heading in the help.
+void GroupCommands(CLI::App& app);
+
 // The command that was typed, with a space after it: "session run ", for
 // example, or nothing. Call it only after parsing.
 std::string TypedCommand(const CLI::App& app);

@@ -108,7 +108,7 @@ manual_is_complete() {
     grep -qE -- "$word( |$)" "$work/sandglassd" || wrong "sandglassd(8) has no $word"
   done
   page "$man/man1/sandglass.1.gz" >"$work/sandglass"
-  for word in $("$work/tree/usr/bin/sandglass" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+  for word in $("$work/tree/usr/bin/sandglass" --help | sed -n '/^Programs:/,/^Examples:/s/^  \([a-z]*\) .*/\1/p'); do
     grep -qE "^ +$word( |$)" "$work/sandglass" || wrong "sandglass(1) has no $word"
   done
   page "$man/man5/sandglassd.json.5.gz" >"$work/json"

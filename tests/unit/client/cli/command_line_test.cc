@@ -184,6 +184,8 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
     EXPECT_EQ(parsed.exit_code, 0);
     EXPECT_THAT(parsed.text, HasSubstr("124      TIMEOUT"));
     EXPECT_THAT(parsed.text, HasSubstr("sandglass run hello.py"));
+    // Each command has a heading of its own.
+    EXPECT_FALSE(absl::StrContains(parsed.text, "Subcommands:"));
     // What is about other commands stands in the whole program's help alone.
     for (const char* text :
          {"sandglass session create", "The other commands"}) {
