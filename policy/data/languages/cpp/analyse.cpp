@@ -3,6 +3,7 @@
 // statements, but neither types nor the contents of headers. With --wait it
 // reports that it waits, and then gets the files' names.
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
