@@ -30,7 +30,8 @@ declare -A RUN_OF=(
     libprotobuf-lite32t64 libprometheus-cpp-core1.0 libspdlog1.15 libzip5'
 )
 
-declare -A BUILD_OF=([12]=clang-14 [13]='')
+# From 13 on the linker gold, which C++'s programs are linked with, is apart.
+declare -A BUILD_OF=([12]=clang-14 [13]=binutils-gold)
 BUILD_PACKAGES=(
   ccache
   cmake
