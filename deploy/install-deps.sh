@@ -97,6 +97,8 @@ TEST_PACKAGES=(
   shellcheck
   # A judge of the jails.
   stress-ng
+  # Daemons of ordinary users.
+  uidmap
   # Look at the Debian package.
   bsdextrautils
   lintian

@@ -27,7 +27,7 @@ trap clean_up EXIT
 
 need_tools() {
   local tool
-  for tool in ldd objdump strip tar zstd; do
+  for tool in ldd newuidmap objdump setpriv strip tar zstd; do
     command -v "$tool" >/dev/null && continue
     say "there is no $tool; run: sudo deploy/install-deps.sh --test"
     [[ ${SANDGLASS_MUST_RUN:-} == 1 ]] && exit 1
@@ -73,6 +73,58 @@ works() {
   [[ ! -e $work/state && ! -e $work/state-up ]] || wrong 'something is left'
 }
 
+# As an ordinary user whose home is private: an account and ranges of ids that
+# only this mount namespace has, and control groups that root hands over.
+works_as_a_user() {
+  local home=$work/home uid=54321 file words
+  mkdir -m 711 "$work/user"
+  chmod 711 "$work"
+  mkdir -m 700 "$home" "$work/user/run"
+  cp -r "$top" "$home/sandglass"
+  chown -R "$uid:$uid" "$home" "$work/user/run"
+  for file in passwd group subuid subgid; do
+    cat "/etc/$file" >"$work/user/$file" 2>/dev/null || : >"$work/user/$file"
+  done
+  printf 'sgtest:x:%d:%d::%s:/bin/sh\n' "$uid" "$uid" "$home" >>"$work/user/passwd"
+  printf 'sgtest:x:%d:\n' "$uid" >>"$work/user/group"
+  printf 'sgtest:2100000000:65536\n' | tee -a "$work/user/subuid" >>"$work/user/subgid"
+  # shellcheck disable=SC2016 # for the inner shells
+  words="$(unshare --mount --propagation private bash -euc '
+    work=$1 uid=$2
+    for file in passwd group subuid subgid; do mount --bind "$work/user/$file" "/etc/$file"; done
+    # Where this shell is in each hierarchy that matters, before it goes elsewhere.
+    mapfile -t lines </proc/self/cgroup
+    for line in "${lines[@]}"; do
+      IFS=: read -r _ controllers path <<<"$line"
+      case ",$controllers," in
+        ,,) mount="$(awk "\$3 == \"cgroup2\" {print \$2; exit}" /proc/mounts)" ;;
+        *,memory,* | *,pids,* | *,cpu,*) mount="$(awk -v c="$controllers" "
+          \$3 == \"cgroup\" && index(\",\" \$4 \",\", \",\" c \",\") {print \$2; exit}" /proc/mounts)" ;;
+        *) continue ;;
+      esac
+      [[ -n $mount ]] || continue
+      group=${mount}${path%/}/sandglass-test-$$
+      mkdir "$group"
+      echo "$group" >>"$work/groups"
+      chown "$uid" "$group"
+      for file in cgroup.procs tasks cgroup.threads cgroup.subtree_control; do
+        [[ ! -e $group/$file ]] || chown "$uid" "$group/$file"
+      done
+      echo $$ >"$group/cgroup.procs"
+    done
+    exec setpriv --reuid "$uid" --regid "$uid" --clear-groups --reset-env \
+      env XDG_RUNTIME_DIR="$work/user/run" bash -c "
+        cd ~/sandglass && ./sandglass up >/dev/null && ./sandglass run -q -l python -c \"print(6 * 7)\"
+        ./sandglass down && ls -A \"\$XDG_RUNTIME_DIR\""
+  ' user "$work" "$uid" 2>&1)" || true
+  while read -r file; do
+    find "$file" -depth -type d -exec rmdir {} + 2>/dev/null || true
+  done <"$work/groups"
+  # Its content belongs to the ids of the range.
+  rm -rf --one-file-system "/var/tmp/sandglass-$uid"
+  [[ $words == $'42\nsandglassd is down' ]] || wrong "as a user: $words"
+}
+
 says_what_is_in_it() {
   python3 - "$top" <<'CODE' || wrong 'sandglass.spdx.json or THIRD-PARTY-NOTICES'
 import json, os, sys
@@ -114,6 +166,7 @@ main() {
   [[ "$(basename "$archive" .tar.zst)" == "$(basename "$top")" ]] || wrong "the folder is $top"
   needs_only_the_system
   says_what_is_in_it
+  works_as_a_user
   works
   say "$size KiB"
   exit "$failed"
