@@ -26,8 +26,6 @@
 #include "client/base/terminal_filter.h"
 #include "client/connection/address.h"
 
-extern char** environ;
-
 namespace sandglass::client {
 namespace {
 
@@ -264,7 +262,7 @@ absl::Status RemoveRemains(const DaemonPlaces& places) {
 }
 
 std::string LastLines(const std::string& path, uint32_t lines) {
-  const std::string text = ReadAll(path);
+  std::string text = ReadAll(path);
   if (lines == 0 || text.empty()) return "";
   // The last line's own end isn't one between two.
   size_t end = text.size() - 1;

@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "client/service/service_options.h"
 
+// The name comes from the library.
+// NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
 class App;
 }  // namespace CLI
