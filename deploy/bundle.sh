@@ -71,18 +71,17 @@ fill() {
     put 644 "$file" "$top/libexec/sandglass/$(basename "$file")"
   done
   # By the names that programs ask for.
-  local library
+  local curl library libraries
+  # Loaded when it is needed.
+  curl="$(ldconfig -p | awk '$1 == "libcurl.so.4" {print $NF; exit}')"
+  [[ -n $curl ]] || die "there is no libcurl.so.4; run: sudo deploy/install-deps.sh --run"
+  libraries="$curl
+$(libraries_of "$bin/sandglass")
+$(libraries_of "$bin/sandglassd")
+$(libraries_of "$curl")"
   while read -r library; do
     put 644 "$library" "$top/lib/sandglass/$(basename "$library")"
-  done < <({
-    libraries_of "$bin/sandglass"
-    libraries_of "$bin/sandglassd"
-    # Loaded when it is needed.
-    curl="$(ldconfig -p | awk '$1 == "libcurl.so.4" {print $NF; exit}')"
-    [[ -n $curl ]] || die "there is no libcurl.so.4; run: sudo deploy/install-deps.sh --run"
-    say "$curl"
-    libraries_of "$curl"
-  } | sort -u)
+  done < <(sort -u <<<"$libraries")
   strip "$top/bin/sandglass" "$top/sbin/sandglassd" "$top"/libexec/sandglass/sandglass-{spawner,egress} \
     "$top"/lib/sandglass/*
 
@@ -104,8 +103,12 @@ fill() {
   done
   put 644 "$SANDGLASS_ROOT/deploy/bundle/README.md" "$top/README.md"
   ln -s bin/sandglass "$top/sandglass"
+}
+
+# Which parts of others are in it.
+account() {
   local outdated
-  outdated="$(python3 "$SANDGLASS_ROOT/deploy/bundle/notices.py" "$version" "$epoch" "$top")"
+  outdated="$(python3 "$SANDGLASS_ROOT/deploy/bundle/notices.py" "$version" "$epoch" "$work/$name")"
   if [[ -n $outdated ]]; then
     say "$outdated"
     [[ $release == no ]] ||
@@ -146,6 +149,7 @@ main() {
   local programs=("$work/$name"/bin/* "$work/$name"/sbin/* "$work/$name"/lib/sandglass/* "$work/$name"/libexec/sandglass/*.so)
   check_newest GLIBC "$MOST_GLIBC" "${programs[@]}"
   check_newest GLIBCXX "$MOST_GLIBCXX" "${programs[@]}"
+  account
   mkdir -p "$out"
   tar --create --directory "$work" --sort=name --mtime="@$epoch" --owner=0 --group=0 \
     --numeric-owner --mode='u+rw,go=rX' --format=gnu "$name" |

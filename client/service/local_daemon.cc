@@ -33,8 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr char kRecord[] = "/daemon";
 constexpr char kLog[] = "/log";
-// The daemon's own drain_timeout is 30 s if nobody says otherwise.
-constexpr absl::Duration kDrainWait = absl::Seconds(40);
+constexpr absl::Duration kFirstWait = absl::Milliseconds(100);
 constexpr absl::Duration kEndWait = absl::Seconds(10);
 constexpr absl::Duration kBeat = absl::Milliseconds(10);
 // The start time in /proc/PID/stat, counted after the name in brackets.
@@ -189,7 +188,11 @@ absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
   }
   argv.push_back(nullptr);
   std::vector<char*> envp;
-  for (char** each = environ; *each != nullptr; ++each) envp.push_back(*each);
+  // Of two of a name programs take one or the other.
+  const std::string name = environment.substr(0, environment.find('=') + 1);
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (name.empty() || !absl::StartsWith(*each, name)) envp.push_back(*each);
+  }
   if (!environment.empty()) {
     envp.push_back(const_cast<char*>(environment.c_str()));
   }
@@ -200,7 +203,7 @@ absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
                                    0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
-                                   O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
+                                   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW,
                                    0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
@@ -224,17 +227,17 @@ absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
       absl::StrCat("can't start ", words.front(), ": ", Words(error)));
 }
 
-absl::Status EndDaemon(const DaemonProcess& process, const DaemonPlaces& places,
-                       bool now) {
+absl::Status EndDaemon(const DaemonProcess& process,
+                       const DaemonPlaces& places) {
+  bool ended = process.WaitForEnd(absl::ZeroDuration());
   // A second signal of the same sort ends runs, too.
-  absl::Status signalled = process.Signal(SIGTERM);
-  if (!signalled.ok()) return signalled;
-  bool ended = process.WaitForEnd(now ? absl::Milliseconds(100) : kDrainWait);
-  for (const int signal : {SIGTERM, SIGKILL}) {
+  for (const auto& [signal, wait] : {std::pair(SIGTERM, kFirstWait),
+                                     {SIGTERM, kEndWait},
+                                     {SIGKILL, kEndWait}}) {
     if (ended) break;
-    signalled = process.Signal(signal);
+    const absl::Status signalled = process.Signal(signal);
     if (!signalled.ok()) return signalled;
-    ended = process.WaitForEnd(kEndWait);
+    ended = process.WaitForEnd(wait);
   }
   if (!ended) {
     return absl::DeadlineExceededError(

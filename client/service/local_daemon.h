@@ -69,11 +69,11 @@ absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
                                     const std::string& environment,
                                     const std::string& log);
 
-// Asks the daemon to end and waits until it has, then removes what it left:
-// its control groups, its socket, and what `up` keeps. With `now` runs are
-// ended, too. DEADLINE_EXCEEDED when it is still there after all.
-absl::Status EndDaemon(const DaemonProcess& process, const DaemonPlaces& places,
-                       bool now);
+// Ends the daemon, with the runs that go on, then removes what it left: its
+// control groups, its socket, and what `up` keeps. DEADLINE_EXCEEDED when it is
+// still there after all.
+absl::Status EndDaemon(const DaemonProcess& process,
+                       const DaemonPlaces& places);
 
 // Removes what a daemon that has ended left there.
 absl::Status RemoveRemains(const DaemonPlaces& places);

@@ -20,6 +20,10 @@ Examples:
 
 Who may use it: whoever started it, and root. With sudo also you, where your
 group is yours alone; others by --group.
+
+Started by root it keeps nothing of root's rights, so that nobody starts it
+again when it dies; with -- --supervise a parent does, as root. Its log keeps
+the last 4 to 16 MiB.
 )";
 
 CLI::Option* AddStateDir(CLI::App& app) {

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -36,9 +37,13 @@ namespace sandglass::client {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(50);
+// How long to wait for another `up` or `down`.
+constexpr absl::Duration kOthersWait = absl::Minutes(2);
 // From when on a person is told that something still goes on.
 constexpr absl::Duration kLong = absl::Seconds(1);
 constexpr uint32_t kLastWords = 15;
+// The log may be in memory, below /run.
+constexpr char kMostLogMib[] = "16";
 
 std::string Variable(const char* name) {
   // Nothing in this process changes its environment.
@@ -46,8 +51,8 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The name of the group of whoever called sudo, if nobody else is in it by the
-// usual way of making accounts; else empty.
+// The name of the group of whoever called sudo, if it is called like the user,
+// as accounts are usually made, and has no other members; else empty.
 std::string OwnGroupOfSudoer() {
   uid_t uid = 0;
   if (!absl::SimpleAtoi(Variable("SUDO_UID"), &uid) || uid == 0) return "";
@@ -60,7 +65,11 @@ std::string OwnGroupOfSudoer() {
   group entry = {};
   group* found = nullptr;
   getgrgid_r(user.pw_gid, &entry, room.data(), room.size(), &found);
-  return found != nullptr && name == entry.gr_name ? name : "";
+  if (found == nullptr || name != entry.gr_name) return "";
+  for (char** member = entry.gr_mem; *member != nullptr; ++member) {
+    if (name != *member) return "";
+  }
+  return name;
 }
 
 // A line that is shown while something takes long, on a terminal alone.
@@ -114,23 +123,31 @@ int Show(const v1::GetServerInfoResponse& info, const DaemonPlaces& places,
   return PrintText(UpText(info, words));
 }
 
-// Makes the directory in which `up` keeps its own, and locks it against another
-// `up` or `down` at the same time, for which it waits.
-absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places,
-                                absl::Duration wait) {
+absl::Status MakeUpDirectory(const DaemonPlaces& places) {
   std::error_code error;
   std::filesystem::create_directories(
       std::filesystem::path(places.up_dir).parent_path(), error);
-  if (::mkdir(places.up_dir.c_str(), 0700) != 0 && errno != EEXIST) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("can't make ", places.up_dir, ": ", strerrordesc_np(errno),
-                     "; give another place by --state-dir"));
+  if (::mkdir(places.up_dir.c_str(), 0700) == 0 || errno == EEXIST) {
+    return absl::OkStatus();
   }
+  return absl::FailedPreconditionError(
+      absl::StrCat("can't make ", places.up_dir, ": ", strerrordesc_np(errno),
+                   "; give another place by --state-dir"));
+}
+
+// Locks the directory in which `up` keeps its own against another `up` or
+// `down` at the same time, for which it waits. What is in it may be believed
+// then. NOT_FOUND when it isn't there, or no longer.
+absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places,
+                                absl::Duration wait) {
   UniqueFd lock(::open(places.up_dir.c_str(),
                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!lock.valid() && errno == ENOENT) {
+    return absl::NotFoundError(absl::StrCat("there is no ", places.up_dir));
+  }
   struct stat info = {};
   if (!lock.valid() || ::fstat(lock.get(), &info) != 0 ||
-      info.st_uid != ::geteuid()) {
+      info.st_uid != ::geteuid() || (info.st_mode & 022) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(places.up_dir,
                      " isn't yours; remove it, or give another "
@@ -148,7 +165,7 @@ absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places,
   // The other one may have removed it meanwhile.
   struct stat now = {};
   if (::stat(places.up_dir.c_str(), &now) != 0 || now.st_ino != info.st_ino) {
-    return LockUp(places, end - absl::Now());
+    return absl::NotFoundError(absl::StrCat("there is no ", places.up_dir));
   }
   return lock;
 }
@@ -160,7 +177,8 @@ absl::StatusOr<pid_t> Start(const UpOptions& options,
   if (!programs.ok()) return programs.status();
   std::vector<std::string> words;
   if (::geteuid() == 0) {
-    words = {programs->daemon, "--supervise"};
+    // Without a supervisor, which would keep root's rights.
+    words = {programs->daemon};
   } else if (!programs->rootless.empty()) {
     words = {programs->rootless};
   } else {
@@ -169,7 +187,8 @@ absl::StatusOr<pid_t> Start(const UpOptions& options,
                      "; start it as root: sudo sandglass up"));
   }
   for (const std::string& word :
-       {std::string("--state-dir"), places.state_dir}) {
+       {std::string("--state-dir"), places.state_dir, std::string("--listen"),
+        places.address, std::string("--log-limit"), std::string(kMostLogMib)}) {
     words.push_back(word);
   }
   if (!group.empty()) {
@@ -219,25 +238,34 @@ int UpCommand(const UpOptions& options) {
   const std::string group = !options.group.empty() ? options.group
                             : ::geteuid() == 0     ? OwnGroupOfSudoer()
                                                    : "";
-  const auto is_up = [&] {
+  // Its exit code, where one serves already.
+  const auto show_if_up = [&]() -> std::optional<int> {
     const absl::StatusOr<v1::GetServerInfoResponse> info = Ask(places->address);
-    if (!info.ok()) return false;
+    if (!info.ok()) return std::nullopt;
     WriteAll(STDERR_FILENO,
              "sandglass: it is up already; to start it anew: sandglass down\n");
-    (void)Show(*info, *places, "");
-    return true;
+    return Show(*info, *places, "");
   };
-  if (is_up()) return kExitOk;
-  const absl::StatusOr<UniqueFd> lock = LockUp(*places, options.wait);
+  if (const std::optional<int> shown = show_if_up()) return *shown;
+  absl::StatusOr<UniqueFd> lock = absl::NotFoundError("");
+  while (absl::IsNotFound(lock.status())) {
+    const absl::Status made = MakeUpDirectory(*places);
+    if (!made.ok()) return Fail(made);
+    lock = LockUp(*places, options.wait);
+  }
   if (!lock.ok()) return Fail(lock.status());
   // By another one, for which this one has waited.
-  if (is_up()) return kExitOk;
+  if (const std::optional<int> shown = show_if_up()) return *shown;
   const absl::StatusOr<pid_t> pid = Start(options, *places, group);
   if (!pid.ok()) return Fail(pid.status());
   const absl::StatusOr<DaemonProcess> process = DaemonProcess::Open(*pid);
   if (process.ok()) {
     const absl::Status recorded = process->Record(*places);
-    if (!recorded.ok()) return Fail(recorded);
+    if (!recorded.ok()) {
+      // Nobody would find it again.
+      (void)EndDaemon(*process, *places);
+      return Fail(recorded);
+    }
   }
   const absl::StatusOr<v1::GetServerInfoResponse> info =
       Await(*pid, options, *places, **interrupts);
@@ -245,7 +273,7 @@ int UpCommand(const UpOptions& options) {
   const int code = Fail(info.status());
   // Half of a daemon is of no use to anybody.
   if (process.ok() && !process->WaitForEnd(absl::ZeroDuration())) {
-    (void)EndDaemon(*process, *places, /*now=*/true);
+    (void)EndDaemon(*process, *places);
   } else {
     (void)RemoveRemains(*places);
   }
@@ -257,25 +285,42 @@ int UpCommand(const UpOptions& options) {
 int DownCommand(const DownOptions& options) {
   const absl::StatusOr<DaemonPlaces> places = FindPlaces(options.state_dir);
   if (!places.ok()) return Fail(places.status());
-  const absl::StatusOr<DaemonProcess> process =
-      DaemonProcess::Recorded(*places);
-  if (!process.ok()) {
-    if (!Ask(places->address).ok()) {
-      // What a daemon left that was killed, or the machine's last start.
-      if (::access(places->up_dir.c_str(), F_OK) == 0) {
-        const absl::Status removed = RemoveRemains(*places);
-        if (!removed.ok()) return Fail(removed);
-      }
-      return PrintText("no daemon is up\n");
-    }
-    return Fail(absl::FailedPreconditionError(absl::StrCat(
-        "the daemon at ", places->address,
-        " wasn't started by `sandglass up`; if it is the service: sudo "
-        "systemctl stop sandglassd")));
+  absl::StatusOr<UniqueFd> lock = LockUp(*places, kOthersWait);
+  if (!lock.ok() && !absl::IsNotFound(lock.status())) {
+    return Fail(lock.status());
   }
-  const absl::StatusOr<UniqueFd> lock = LockUp(*places, absl::Seconds(60));
-  if (!lock.ok()) return Fail(lock.status());
-  const absl::Status ended = EndDaemon(*process, *places, options.now);
+  absl::StatusOr<DaemonProcess> process = DaemonProcess::Recorded(*places);
+  if (!lock.ok() || !process.ok()) {
+    if (Ask(places->address).ok()) {
+      return Fail(absl::FailedPreconditionError(absl::StrCat(
+          "the daemon at ", places->address,
+          " wasn't started by `sandglass up`; if it is the service: sudo "
+          "systemctl stop sandglassd")));
+    }
+    // What a daemon left that was killed, or that ended by itself.
+    const absl::Status removed =
+        lock.ok() ? RemoveRemains(*places) : absl::OkStatus();
+    return removed.ok() ? PrintText("no daemon is up\n") : Fail(removed);
+  }
+  if (!options.now) {
+    const absl::Status asked = process->Signal(SIGTERM);
+    if (!asked.ok()) return Fail(asked);
+    // For as long as its own drain_timeout lets it; another `down --now` need
+    // not wait for this one.
+    *lock = UniqueFd();
+    {
+      Waiting waiting("waiting for runs to end; down --now doesn't");
+      while (!process->WaitForEnd(kLook)) waiting.Look();
+    }
+    lock = LockUp(*places, kOthersWait);
+    // Another one has tidied up, or started a daemon in its place.
+    if (absl::IsNotFound(lock.status()) ||
+        DaemonProcess::Recorded(*places).ok()) {
+      return PrintText("sandglassd is down\n");
+    }
+    if (!lock.ok()) return Fail(lock.status());
+  }
+  const absl::Status ended = EndDaemon(*process, *places);
   return ended.ok() ? PrintText("sandglassd is down\n") : Fail(ended);
 }
 

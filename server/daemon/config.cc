@@ -392,6 +392,9 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   absl::Status metrics = ApplyMetricsFlag(flags.metrics, config.metrics);
   if (!metrics.ok()) return metrics;
   if (flags.socket_group) config.socket_group = *flags.socket_group;
+  if (flags.log_limit_mib) {
+    config.log_limit = uint64_t{*flags.log_limit_mib} << 20;
+  }
   if (flags.end_when_idle &&
       (!absl::ParseDuration(*flags.end_when_idle, &config.end_when_idle) ||
        config.end_when_idle < absl::Seconds(1))) {

@@ -41,6 +41,7 @@ struct ConfigFlags {
   std::optional<std::string> metrics;
   std::optional<std::string> socket_group;
   std::optional<std::string> end_when_idle;
+  std::optional<uint32_t> log_limit_mib;
   std::vector<std::string> excuse_missing;  // added to the file's
   bool trace_syscalls = false;
 };
@@ -80,7 +81,8 @@ struct Config {
   // The daemon ends when nobody has been connected and nothing was there of a
   // caller for so long.
   absl::Duration end_when_idle = absl::InfiniteDuration();
-  std::string cgroup_parent;  // empty: depends on the host's layout
+  std::optional<uint64_t> log_limit;  // bytes of standard error, where a file
+  std::string cgroup_parent;          // empty: depends on the host's layout
   AdmissionOptions admission;
   PoolOptions pool{{.floor = 4}};
   // How many runners one zygote makes before it is replaced, so that what they

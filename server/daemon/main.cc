@@ -111,6 +111,10 @@ int main(int argc, char** argv) {
   app.add_flag("--trace-syscalls", flags.trace_syscalls,
                "Report the system calls that each run was refused; slower, for "
                "finding out what a runtime needs");
+  app.add_option("--log-limit", flags.log_limit_mib,
+                 "Most of the log in MiB, where standard error is a file: the "
+                 "oldest lines go (default: no limit)")
+      ->type_name("MIB");
   app.add_option("--end-when-idle", flags.end_when_idle,
                  "End when nobody has used it for so long (default: never)")
       ->type_name("TIME");

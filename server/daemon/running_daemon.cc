@@ -15,6 +15,7 @@
 #include "server/base/log.h"
 #include "server/base/memory_budget.h"
 #include "server/base/notify.h"
+#include "server/daemon/log_bound.h"
 #include "server/daemon/wall_clock_watch.h"
 #include "server/daemon/watchdog.h"
 #include "server/rpc/connection_tap.h"
@@ -124,6 +125,7 @@ int RunningDaemon::Run() {
   while (true) {
     watchdog.Beat();
     pool_->SetSpareMemory(SpareMemory());
+    if (config_.log_limit) BoundLog(STDERR_FILENO, *config_.log_limit);
     if (IdleForTooLong()) {
       Log(LogLevel::kInfo, "idle_end",
           {{"idle", absl::FormatDuration(config_.end_when_idle)}});

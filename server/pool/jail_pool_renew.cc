@@ -66,11 +66,12 @@ void JailPool::SetSpareMemory(int64_t bytes) {
   if (options_.floor == 0) return;
   const uint64_t most = options_.memory_budget_bytes;
   uint64_t held = 0;
+  const uint64_t change =
+      bytes < 0 ? -static_cast<uint64_t>(bytes) : static_cast<uint64_t>(bytes);
   bool news = false;
   {
     absl::MutexLock lock(&mutex_);
     held = bytes_;
-    const uint64_t change = bytes < 0 ? -static_cast<uint64_t>(bytes) : bytes;
     const uint64_t budget = bytes < 0 ? held - std::min(held, change)
                             : held >= most
                                 ? most
@@ -91,7 +92,7 @@ void JailPool::SetSpareMemory(int64_t bytes) {
     return;
   }
   Log(LogLevel::kWarning, "pool_shrinks_for_memory",
-      {{"idle_bytes", held}, {"too_many_bytes", -bytes}});
+      {{"idle_bytes", held}, {"too_many_bytes", change}});
 }
 
 void JailPool::Forget(const std::function<bool(const JailKey&)>& unwanted) {

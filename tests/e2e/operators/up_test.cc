@@ -1,13 +1,13 @@
 // `sandglass up`, `down` and `logs` with real daemons.
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/subprocess.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
@@ -26,8 +27,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 struct Result {
-  int exit_code = -1;
-  std::string text;  // output and errors
+  int exit_code;
+  std::string text;  // output, then errors
 };
 
 class Up : public ::testing::Test {
@@ -44,24 +45,16 @@ class Up : public ::testing::Test {
     return absl::StrCat("unix:", state(), "/sandglass.sock");
   }
   std::string log() const { return state() + "-up/log"; }
-  // As a user types it; nothing in it is quoted.
+  // As a user types it, with words between blanks.
   Result Sandglass(const std::string& command,
                    const std::string& more = "") const {
-    Result result;
-    FILE* pipe =
-        popen(absl::StrCat("timeout 170 ", SANDGLASS_BINARY, " ", command,
-                           " --state-dir ", state(), " ", more, " 2>&1")
-                  .c_str(),
-              "r");
-    if (pipe == nullptr) return result;
-    char part[4096];
-    size_t size = 0;
-    while ((size = fread(part, 1, sizeof(part), pipe)) > 0) {
-      result.text.append(part, size);
-    }
-    const int status = pclose(pipe);
-    if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
-    return result;
+    client::SubprocessOptions options;
+    options.env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
+    options.args = absl::StrSplit(
+        absl::StrCat(command, " --state-dir ", state(), " ", more), ' ',
+        absl::SkipEmpty());
+    const client::SubprocessResult result = client::RunProcess(options);
+    return {result.exit_code, result.out + result.err};
   }
   Result Start(const std::string& options = "",
                const std::string& of_daemon = "") const {
@@ -93,7 +86,16 @@ TEST_F(Up, ADaemonServesUntilItIsDown) {
   EXPECT_THAT(up.text, HasSubstr("layers in force"));
   EXPECT_THAT(Client(address()).Run(Bash("echo 1")), OutcomeIs(v1::OUTCOME_OK));
   const std::vector<Process> processes = ProcessTree(Pid());
-  EXPECT_GE(processes.size(), 3U);  // with its supervisor and a spawner
+  EXPECT_GE(processes.size(), 3U);  // with spawners
+  for (const Process& process : processes) {
+    // Of the host's root there is none: real, effective, saved, for files.
+    const std::string uids = StatusOf(process.pid)["Uid"];
+    for (const absl::string_view uid :
+         absl::StrSplit(uids, absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
+      EXPECT_NE(uid, "0") << "process " << process.pid;
+    }
+    EXPECT_NE(uids, "") << "process " << process.pid;
+  }
 
   const Result again = Start();
   EXPECT_EQ(again.exit_code, 0);
@@ -176,6 +178,47 @@ TEST_F(Up, ADaemonEndsWhenNobodyUsesIt) {
   EXPECT_THAT(ReadFile(log()), HasSubstr("idle_end"));
   EXPECT_EQ(Sandglass("down").text, "no daemon is up\n");
   ExpectNothingLeft();
+}
+
+TEST_F(Up, DownWaitsForRunsUnlessTold) {
+  ASSERT_EQ(Start().exit_code, 0);
+  Client client(address());
+  RunResult result;
+  std::thread run([&] { result = client.Run(Bash("sleep 2; echo done")); });
+  ASSERT_TRUE(WaitUntil(
+      [&] {
+        v1::GetServerInfoResponse info;
+        return client.Info(&info).ok() && info.admission().running() == 1;
+      },
+      absl::Seconds(10)));
+  EXPECT_EQ(Sandglass("down").text, "sandglassd is down\n");
+  run.join();
+  EXPECT_EQ(result.response.stdout().data(), "done\n");
+  ExpectNothingLeft();
+}
+
+// What another account has put there is no word of ours: a number in it may be
+// any process's.
+TEST_F(Up, WhatAnotherAccountWroteIsNotBelieved) {
+  fs::create_directories(state() + "-up");
+  client::SubprocessOptions options;
+  options.program = "/bin/sleep";
+  options.args = {"600"};
+  client::Subprocess victim(options);
+  const std::vector<Process> victims = ProcessTree(::getpid());
+  ASSERT_FALSE(victims.empty());
+  for (const Process& process : victims) {
+    if (process.pid == ::getpid()) continue;
+    std::ofstream(state() + "-up/daemon")
+        << process.pid << " " << process.start_ticks;
+  }
+  ASSERT_EQ(::chown((state() + "-up").c_str(), 65534, 65534), 0);
+  for (const char* command : {"down", "down --now", "up"}) {
+    const Result result = Sandglass(command);
+    EXPECT_EQ(result.exit_code, 125) << command;
+    EXPECT_THAT(result.text, HasSubstr("isn't yours")) << command;
+  }
+  for (const Process& process : victims) EXPECT_TRUE(IsAlive(process));
 }
 
 TEST_F(Up, SomebodyElsesDaemonIsLeftAlone) {

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 import sandglass
@@ -64,6 +65,20 @@ def test_one_is_started_where_none_answers(fresh, package):
     assert "listening on" in log
     subprocess.run([package / "bundle/bin/sandglass", "down"], check=True)
     assert sandglass.run("print(7)").stdout == "7\n"
+
+
+def test_it_is_looked_for_once_a_second(fresh, package, monkeypatch):
+    looks = []
+    answers = _embedded._answers
+    monkeypatch.setattr(
+        _embedded, "_answers", lambda address: looks.append(1) or answers(address)
+    )
+    sandglass.run("1")
+    looks.clear()
+    began = time.monotonic()
+    for _ in range(100):
+        sandglass.run("1")
+    assert len(looks) <= time.monotonic() - began + 1
 
 
 def test_processes_share_it(fresh, package):

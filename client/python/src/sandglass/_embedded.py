@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from typing import Unpack
 
 from sandglass import _address
@@ -18,10 +19,14 @@ from sandglass.client import Client
 
 # A daemon that was started here ends when nobody has used it for so long.
 _IDLE = "10m"
+# For so many seconds a daemon that answered is taken to be there: each look is a
+# connection, of which a caller has only so many.
+_TRUST = 1.0
 
 _lock = threading.Lock()
 _client: Client | None = None
 _client_pid = 0
+_seen = 0.0  # when it answered, by time.monotonic()
 
 
 def run(
@@ -38,20 +43,32 @@ def run(
     >>> import sandglass
     >>> print(sandglass.run("print(6 * 7)").stdout)
     """
+    global _seen
+    try:
+        return _connected().run_code(code, language, **options)
+    except DaemonUnavailable:
+        if not _may_start() or _answers(_address.resolve(None)):
+            raise
+    # It has gone since it was looked for.
+    _seen = 0.0
     return _connected().run_code(code, language, **options)
 
 
 def _connected() -> Client:
-    global _client, _client_pid
+    global _client, _client_pid, _seen
     with _lock:
+        now = time.monotonic()
         # gRPC's channels don't outlive a fork.
         if _client is not None and _client_pid == os.getpid():
+            if now - _seen < _TRUST:
+                return _client
             if _answers(_client.address):
+                _seen = now
                 return _client
             _client.close()
         if _may_start() and not _answers(_address.resolve(None)):
             _start()
-        _client, _client_pid = Client(), os.getpid()
+        _client, _client_pid, _seen = Client(), os.getpid(), time.monotonic()
         return _client
 
 
