@@ -235,7 +235,7 @@ absl::Status EndDaemon(const DaemonProcess& process,
                                      {SIGTERM, kEndWait},
                                      {SIGKILL, kEndWait}}) {
     if (ended) break;
-    const absl::Status signalled = process.Signal(signal);
+    absl::Status signalled = process.Signal(signal);
     if (!signalled.ok()) return signalled;
     ended = process.WaitForEnd(wait);
   }

@@ -61,7 +61,7 @@ std::string OwnGroupOfSudoer() {
   std::vector<char> room(64 * 1024);
   getpwuid_r(uid, &user, room.data(), room.size(), &found_user);
   if (found_user == nullptr) return "";
-  const std::string name = user.pw_name;
+  std::string name = user.pw_name;
   group entry = {};
   group* found = nullptr;
   getgrgid_r(user.pw_gid, &entry, room.data(), room.size(), &found);
