@@ -88,6 +88,7 @@ std::optional<CompilePhase> ReadCompile(JsonObject& root) {
   if (!object) return std::nullopt;
   CompilePhase compile;
   compile.command = object->Strings("command");
+  compile.starter = object->Strings("starter", kNone);
   compile.artifacts = object->Strings("artifacts");
   compile.env = object->StringMap("env", JsonObject::StringPairs());
   if (auto limits = object->OptionalObject("limits")) {

@@ -64,6 +64,7 @@ struct PrestartRecipe {
 // A phase before the run that has a jail of its own.
 struct CompilePhase {
   Command command;
+  Command starter;  // words that come before the command's, if any
   // Paths and glob patterns below /workspace: what the run's jail gets.
   std::vector<std::string> artifacts;
   StringPairs env;

@@ -221,6 +221,10 @@ class Checker {
 
   void CheckCompile(const CompilePhase& compile) {
     CheckCommand("/compile/command", compile.command, PlaceholderUse::kCommand);
+    if (!compile.starter.empty()) {
+      CheckCommand("/compile/starter", compile.starter,
+                   PlaceholderUse::kWithoutCode);
+    }
     // Some compilers are given a directory instead.
     if (!compile.command.empty() && !NamesSource(compile.command) &&
         std::find(compile.command.begin(), compile.command.end(), ".") ==

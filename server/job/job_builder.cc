@@ -56,6 +56,12 @@ policy::Command BeforeSources(policy::Command words,
   return words;
 }
 
+policy::Command Started(policy::Command starter,
+                        const policy::Command& command) {
+  starter.insert(starter.end(), command.begin(), command.end());
+  return starter;
+}
+
 CompileJob MakeCompileJob(const policy::Language& language,
                           const policy::Profile& profile,
                           const policy::Limits& limits,
@@ -67,8 +73,8 @@ CompileJob MakeCompileJob(const policy::Language& language,
   if (tells_facts) more = language.analyser->compile_arguments;
   CompileJob compile;
   compile.template_name = profile.jail_template;
-  compile.argv =
-      policy::ExpandCommand(BeforeSources(phase.command, more), values);
+  compile.argv = policy::ExpandCommand(
+      Started(phase.starter, BeforeSources(phase.command, more)), values);
   compile.env = BaseEnvironment();
   Overlay(Expanded(phase.env, values), compile.env);
   compile.artifacts = phase.artifacts;

@@ -61,6 +61,7 @@ void Run(std::string_view text) {
   CheckCommand(language.version);
   if (language.compile) {
     CheckCommand(language.compile->command);
+    CheckCommand(language.compile->starter);
     for (const std::string& artifact : language.compile->artifacts) {
       FUZZ_CHECK(ValidateGlob(artifact).ok());
     }

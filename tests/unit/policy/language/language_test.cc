@@ -253,6 +253,13 @@ INSTANTIATE_TEST_SUITE_P(
                                 .cache = {{.reads = {"/usr/x", "/opt/x"}}}};
                  },
                  "/compile/cache/reads/1: expected a path below /usr"},
+        RuleCase{"CompileStarterWithSource",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .starter = {"/s", "${source}"},
+                                .artifacts = {"a"}};
+                 },
+                 "/compile/starter/1: "},
         RuleCase{"CacheEmptyText",
                  [](Language& l) {
                    l.compile = {.command = {"/b", "."},
@@ -322,7 +329,8 @@ absl::StatusOr<LanguageTable> LoadText(std::string_view text) {
 TEST(LanguageTableLoad, ReadsEveryKey) {
   const auto table = LoadText(R"json({"name": "Toy", "aliases": ["t"],
     "extensions": [".toy"], "interpreters": ["toyc"], "source_file": "m.toy",
-    "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"]},
+    "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"],
+                "starter": ["/bin/s"]},
     "run": ["/workspace/a"],
     "version": ["/bin/c", "-V"], "env": {"A": "1"}, "package": "toy-lang",
     "canary": {"code": "print(6*7)", "stdout": "42\n"},
@@ -336,6 +344,7 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
   EXPECT_THAT(toy->interpreters, ElementsAre("toyc"));
   EXPECT_EQ(toy->source_file, "m.toy");
   EXPECT_THAT(toy->compile->command, ElementsAre("/bin/c", "${source}"));
+  EXPECT_THAT(toy->compile->starter, ElementsAre("/bin/s"));
   EXPECT_THAT(toy->run, ElementsAre("/workspace/a"));
   EXPECT_THAT(toy->version, ElementsAre("/bin/c", "-V"));
   EXPECT_THAT(toy->env, ElementsAre(Pair("A", "1")));
