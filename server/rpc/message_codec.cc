@@ -15,6 +15,7 @@
 #include "server/base/errors.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
+#include "server/base/version.h"
 #include "server/rpc/refused_message.h"
 
 namespace sandglass::server {
@@ -58,6 +59,38 @@ bool FindBadStrings(const std::string& bytes, const Descriptor& type,
   return true;
 }
 
+// A field that this version doesn't know may bound what the program may do, so
+// dropping it would do more than was asked for.
+void NoteUnknownFields(const google::protobuf::Message& message,
+                       const std::string& prefix,
+                       std::vector<policy::FieldViolation>& violations) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  const UnknownFieldSet& unknown = reflection.GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    if (violations.size() >= kMaxViolations) return;
+    violations.push_back(
+        {absl::StrCat(prefix, unknown.field(i).number()),
+         absl::StrCat("is no field that this daemon (version ", kVersion,
+                      ") knows of a ", message.GetDescriptor()->name(),
+                      "; leave it out, or update the daemon")});
+  }
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->type() != FieldDescriptor::TYPE_MESSAGE) continue;
+    const std::string path = absl::StrCat(prefix, field->name());
+    if (!field->is_repeated()) {
+      NoteUnknownFields(reflection.GetMessage(message, field), path + ".",
+                        violations);
+      continue;
+    }
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      NoteUnknownFields(reflection.GetRepeatedMessage(message, field, i),
+                        absl::StrCat(path, "[", i, "]."), violations);
+    }
+  }
+}
+
 // The error for a message that was refused while it was received; OK when it
 // wasn't refused.
 absl::Status WhyRefused(const grpc::ByteBuffer& bytes) {
@@ -89,7 +122,9 @@ absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
   {
     grpc::ProtoBufferReader reader(&shared);
     if (reader.status().ok() && message.ParseFromZeroCopyStream(&reader)) {
-      return absl::OkStatus();
+      std::vector<policy::FieldViolation> violations;
+      NoteUnknownFields(message, "", violations);
+      return violations.empty() ? absl::OkStatus() : InvalidRequest(violations);
     }
   }
   std::string flat;

@@ -11,7 +11,8 @@ namespace sandglass::server {
 // Parses what a client sent. gRPC's own parsing answers INTERNAL without a
 // reason; this gives INVALID_ARGUMENT that names, by their path, the string
 // fields that are not UTF-8, or says that the bytes are no protobuf of that
-// type.
+// type. A field that this version doesn't know, of a client of a later one, is
+// refused too, by its number.
 absl::Status ParseMessage(const grpc::ByteBuffer& bytes,
                           google::protobuf::Message& message);
 

@@ -1,6 +1,7 @@
 #!/bin/bash
-# `buf lint` over the public API. buf comes as an npm package, in this version,
-# into the build folder.
+# `buf lint` over the public API, and `buf breaking` against what each release
+# had (proto/released), so that its clients and daemons go on with ours. buf
+# comes as an npm package, in this version, into the build folder.
 #
 # usage: buf.sh BUILD_DIR [PROTO_DIR]
 set -euo pipefail
@@ -29,8 +30,12 @@ install_buf() {
 [[ "$("$buf" --version 2>/dev/null)" == "$VERSION" ]] || install_buf
 
 "$buf" lint "$protos"
+released=("$here"/../../proto/released/*.binpb.gz)
+for release in "${released[@]}"; do
+  "$buf" breaking "$protos" --against "$release"
+done
 
-# Proof that a bad file is found, under the same configuration.
+# Proof that bad files are found, under the same configuration.
 if (($# == 1)); then
   bad="$(mktemp -d)"
   trap 'rm -rf "$bad"' EXIT
@@ -47,6 +52,16 @@ PROTO
   }
   [[ $found == *badName* && $found == *CamelField* ]] || {
     echo "buf: lint did not name the planted mistakes but said: $found" >&2
+    exit 1
+  }
+  cp -r "$protos"/{google,grpc,sandglass} "$bad/"
+  sed -i 's/^  string code = 2;/  string code = 200;/' "$bad/sandglass/v1/run.proto"
+  found="$("$buf" breaking "$bad" --against "${released[0]}")" && {
+    echo "buf: breaking passes a field that got another number" >&2
+    exit 1
+  }
+  [[ $found == *'field "2" with name "code"'* ]] || {
+    echo "buf: breaking did not name the planted mistake but said: $found" >&2
     exit 1
   }
 fi

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -125,6 +126,27 @@ def test_without_the_package_its_name_is_said(fresh, monkeypatch, tmp_path):
     monkeypatch.setattr(_address, "_usual", lambda: f"unix:{tmp_path}/none")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(sandglass.DaemonUnavailable, match=r"sandglass\[daemon\]"):
+        sandglass.run("print(1)")
+
+
+@pytest.mark.parametrize(
+    ("system", "library", "said"),
+    [
+        ("darwin", ("", ""), "runs on Linux, and this is darwin"),
+        ("linux", ("musl", "1.2.5"), "this has musl 1.2.5; start a daemon on another"),
+        ("linux", ("", ""), "this has another C library"),
+        ("linux", ("glibc", "2.31"), "needs glibc 2.36 or newer, and this has glibc"),
+        ("linux", ("glibc", "2.41"), "pip install 'sandglass[daemon]'"),
+    ],
+)
+def test_where_no_daemon_runs_it_says_where_one_does(
+    fresh, monkeypatch, tmp_path, system, library, said
+):
+    monkeypatch.setattr(_address, "_usual", lambda: f"unix:{tmp_path}/none.sock")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(_embedded.sys, "platform", system)
+    monkeypatch.setattr(_embedded.platform, "libc_ver", lambda: library)
+    with pytest.raises(sandglass.DaemonUnavailable, match=re.escape(said)):
         sandglass.run("print(1)")
 
 

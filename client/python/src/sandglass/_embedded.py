@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 import pathlib
+import platform
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from typing import Unpack
@@ -99,9 +101,7 @@ def _start() -> None:
     program = _program()
     if program is None:
         raise DaemonUnavailable(
-            "no daemon answers, and none can be started: run `pip install "
-            "'sandglass[daemon]'` (Linux with glibc 2.36 or newer), or start one: "
-            "sandglass up",
+            f"no daemon answers, and none can be started: {_what_would_help()}",
             code="UNAVAILABLE",
         )
     done = subprocess.run(
@@ -117,6 +117,27 @@ def _start() -> None:
             f"no daemon answers, and one could not be started: {done.stderr.strip()}",
             code="UNAVAILABLE",
         )
+
+
+def _what_would_help() -> str:
+    if sys.platform != "linux":
+        return (
+            f"it runs on Linux, and this is {sys.platform}; start one there and "
+            "name it in SANDGLASS_ADDRESS"
+        )
+    library, version = platform.libc_ver()
+    if library != "glibc" or _numbers(version) < (2, 36):
+        found = f"{library} {version}".strip() or "another C library"
+        return (
+            "the package sandglass-daemon needs glibc 2.36 or newer, and this has "
+            f"{found}; start a daemon on another machine or in a container and "
+            "name it in SANDGLASS_ADDRESS"
+        )
+    return "run `pip install 'sandglass[daemon]'`, or start one: sandglass up"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _program() -> str | None:

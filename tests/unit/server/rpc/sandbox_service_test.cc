@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -13,6 +14,7 @@
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 #include "server/base/unix_socket.h"
+#include "server/base/version.h"
 #include "server/rpc/acceptor.h"
 #include "server/rpc/connection_tap.h"
 #include "server/rpc/grpc_server.h"
@@ -100,6 +102,28 @@ TEST_F(ServiceTest, InvalidUtf8IsRefusedByItsPath) {
   ASSERT_EQ(bad.field_violations_size(), 2) << status.error_message();
   EXPECT_EQ(bad.field_violations(0).field(), "code");
   EXPECT_EQ(bad.field_violations(1).field(), "files.path");
+}
+
+// Of a client of a later version, whose field may be a limit.
+TEST_F(ServiceTest, AnUnknownFieldIsRefusedByItsPlace) {
+  v1::RunCodeRequest request = GoodRequest();
+  request.add_files()->set_path("a");
+  const auto plant = [](google::protobuf::Message& message) {
+    message.GetReflection()->MutableUnknownFields(&message)->AddVarint(1000, 1);
+  };
+  plant(request);
+  plant(*request.mutable_limits());
+  plant(*request.mutable_files(0));
+  const grpc::Status status = SendRaw("RunCode", request.SerializeAsString());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const auto bad = BadRequestOf(status);
+  ASSERT_EQ(bad.field_violations_size(), 3) << status.error_message();
+  EXPECT_EQ(bad.field_violations(0).field(), "1000");
+  EXPECT_THAT(bad.field_violations(0).description(),
+              HasSubstr(absl::StrCat("no field that this daemon (version ",
+                                     kVersion, ") knows of a RunCodeRequest")));
+  EXPECT_EQ(bad.field_violations(1).field(), "files[0].1000");
+  EXPECT_EQ(bad.field_violations(2).field(), "limits.1000");
 }
 
 TEST_F(ServiceTest, GarbageIsRefusedOnEveryMethod) {
