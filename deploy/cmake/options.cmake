@@ -26,6 +26,9 @@ else()
   target_compile_definitions(sandglass_options INTERFACE _FORTIFY_SOURCE=2)
 endif()
 
+# Where the sources lie makes no difference to what is built.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+
 # A program that a bundle has, and that finds its libraries there: beside its
 # folder, also for what these libraries need. Nothing is there in a build, and
 # what `cmake --install` installs has no such path.

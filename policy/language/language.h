@@ -69,8 +69,7 @@ struct CompilePhase {
   std::vector<std::string> artifacts;
   StringPairs env;
   LimitFloors limits;
-  // The same as in Language, for the compiler.
-  std::vector<std::string> out_of_memory;
+  std::vector<std::string> out_of_memory;  // as in Language
   // Absent: results are never kept.
   std::optional<CompileCacheRules> cache;
   std::optional<PrestartRecipe> prestart;

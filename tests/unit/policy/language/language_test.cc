@@ -119,281 +119,180 @@ TEST_P(RefusedLanguage, IsReportedWithAPointer) {
   EXPECT_THAT(CreateError({language}), HasSubstr(GetParam().message));
 }
 
-INSTANTIATE_TEST_SUITE_P(LanguageTable, RefusedLanguage,
-                         ::testing::
-                             Values(RuleCase{"Id",
-                                             [](Language& l) { l.id = "C++"; },
-                                             "/: the id \"C++\""},
-                                    RuleCase{"EmptyName",
-                                             [](Language& l) { l.name = ""; },
-                                             "language toy: /name: is empty"},
-                                    RuleCase{"AliasUpperCase",
-                                             [](Language& l) {
-                                               l.aliases = {"a", "B"};
-                                             },
-                                             "/aliases/1: aliases match"},
-                                    RuleCase{
-                                        "AliasEmpty",
-                                        [](Language& l) { l.aliases = {""}; },
-                                        "/aliases/0: aliases match"},
-                                    RuleCase{
-                                        "ExtensionWithoutDot",
-                                        [](Language& l) {
-                                          l.extensions = {"toy"};
-                                        },
-                                        "/extensions/0: expected an extension"},
-                                    RuleCase{
-                                        "ExtensionOnlyDot",
-                                        [](Language& l) {
-                                          l.extensions = {"."};
-                                        },
-                                        "/extensions/0: expected an extension"},
-                                    RuleCase{
-                                        "InterpreterPath",
-                                        [](Language& l) {
-                                          l.interpreters = {"/usr/bin/toy"};
-                                        },
-                                        "/interpreters/0: expected a name"},
-                                    RuleCase{"SourceFilePath",
-                                             [](Language& l) {
-                                               l.source_file = "../main.toy";
-                                             },
-                                             "/source_file: expected a name"},
-                                    RuleCase{
-                                        "SourceFileEmpty",
-                                        [](Language& l) { l.source_file = ""; },
-                                        "/source_file: expected a name"},
-                                    RuleCase{"NoRun",
-                                             [](Language& l) { l.run = {}; },
-                                             "/run: is empty"},
-                                    RuleCase{"CanaryWithoutCode",
-                                             [](Language& l) {
-                                               l.canary =
-                                                   Canary{.output = "42\n"};
-                                             },
-                                             "/canary/code: takes a program of "
-                                             "1 to"},
-                                    RuleCase{"CanaryWithoutOutput",
-                                             [](Language& l) {
-                                               l.canary = Canary{.code = "1"};
-                                             },
-                                             "/canary/stdout: takes what the "
-                                             "program prints, 1 to 4096"},
-                                    RuleCase{"CanaryWithMuchOutput",
-                                             [](Language& l) {
-                                               l.canary =
-                                                   Canary{.code = "1",
-                                                          .output = std::string(
-                                                              4097, 'x')};
-                                             },
-                                             "/canary/stdout: takes what"},
-                                    RuleCase{"CanaryWithMuchCode",
-                                             [](Language& l) {
-                                               l.canary = Canary{
-                                                   .code = std::string(
-                                                       64 * 1024 + 1, 'x'),
-                                                   .output = "1"};
-                                             },
-                                             "/canary/code: takes a program"},
-                                    RuleCase{
-                                        "NoVersion",
-                                        [](Language& l) { l.version = {}; },
-                                        "/version: is empty"},
-                                    RuleCase{
-                                        "RelativeRun",
-                                        [](Language& l) {
-                                          l.run = {"toy", "${source}"};
-                                        },
-                                        "/run/0: \"toy\" is no absolute path"},
-                                    RuleCase{"RunWithoutSource",
-                                             [](Language& l) {
-                                               l.run = {"/usr/bin/toy"};
-                                             },
-                                             "/run: no word has \"${source}\""},
-                                    RuleCase{"CompileWithoutSource",
-                                             [](Language& l) {
-                                               l.compile = {
-                                                   .command = {"/usr/bin/toyc"},
-                                                   .artifacts = {"a.out"}};
-                                             },
-                                             "/compile/command: no word has "
-                                             "\"${source}\" or"},
-                                    RuleCase{"UnknownPlaceholder",
-                                             [](Language& l) {
-                                               l.run.push_back("x${output}");
-                                             },
-                                             "/run/2: there is no "
-                                             "\"${output}\" here"},
-                                    RuleCase{"VersionWithSource",
-                                             [](Language& l) {
-                                               l.version.push_back("${source}");
-                                             },
-                                             "/version/2: there is no"},
-                                    RuleCase{"EnvName",
-                                             [](Language& l) {
-                                               l.env = {{"1A", "x"}};
-                                             },
-                                             "/env/1A: names match"},
-                                    RuleCase{"StartEnvName",
-                                             [](Language& l) {
-                                               l.start_env = {"A B"};
-                                             },
-                                             "/start_env/0: names match"},
-                                    RuleCase{"RunUnderAHome",
-                                             [](Language& l) {
-                                               l.run[0] =
-                                                   "/home/"
-                                                   "user/.pyenv/bin/python";
-                                             },
-                                             "/run/0: is under a user's home"},
-                                    RuleCase{
-                                        "NeedsUnderRootsHome",
-                                        [](Language& l) {
-                                          l.needs = {
-                                              "/root/"
-                                              ".nvm/node"};
-                                        },
-                                        "/needs/0: is under a user's home"},
-                                    RuleCase{"RelativeNeeds",
-                                             [](Language& l) {
-                                               l.needs = {"javac"};
-                                             },
-                                             "/needs/0: \"javac\" is no "
-                                             "absolute path"},
-                                    RuleCase{"FileOutside",
-                                             [](Language& l) {
-                                               l.files = {{"../x", "y"}};
-                                             },
-                                             "/files/../x"},
-                                    RuleCase{"FileIsTheSource",
-                                             [](Language& l) {
-                                               l.files = {{"main.toy", "y"}};
-                                             },
-                                             "/files/main.toy: is where the "
-                                             "program goes"},
-                                    RuleCase{"EmptyCompile",
-                                             [](Language& l) {
-                                               l.compile = CompilePhase();
-                                             },
-                                             "/compile/command: is empty"},
-                                    RuleCase{
-                                        "CompileWithoutArtifacts",
-                                        [](Language& l) {
-                                          l.compile = {.command = {"/b", "."}};
-                                        },
-                                        "/compile/artifacts: is empty"},
-                                    RuleCase{"ArtifactOutside",
-                                             [](Language& l) {
-                                               l.compile = {
-                                                   .command = {"/b", "."},
-                                                   .artifacts = {"/a"}};
-                                             },
-                                             "/compile/artifacts/0: "},
-                                    RuleCase{"CompileEnv",
-                                             [](Language& l) {
-                                               l.compile = {
-                                                   .command = {"/b", "."},
-                                                   .artifacts = {"a"},
-                                                   .env = {
-                                                       {"A", "${sources}"}}};
-                                             },
-                                             "/compile/env/A: there is no "
-                                             "\"${sources}\""},
-                                    RuleCase{"CompileWords",
-                                             [](Language& l) {
-                                               l.compile = {
-                                                   .command = {"/b", "."},
-                                                   .artifacts = {"a"},
-                                                   .out_of_memory = {"oom"}};
-                                             },
-                                             "/compile/out_of_memory/0: takes "
-                                             "at least 8 characters"},
-                                    RuleCase{"CacheReadsElsewhere",
-                                             [](Language& l) {
-                                               l.compile = {
-                                                   .command = {"/b", "."},
-                                                   .artifacts = {"a"},
-                                                   .cache = {
-                                                       {.reads = {"/usr/x",
-                                                                  "/opt/x"}}}};
-                                             },
-                                             "/compile/cache/reads/1: expected "
-                                             "a path below /usr"},
-                                    RuleCase{"CompileStarterWithSource",
-                                             [](Language& l) {
-                                               l.compile = {
-                                                   .command = {"/b", "."},
-                                                   .starter = {"/s",
-                                                               "${source}"},
-                                                   .artifacts = {"a"}};
-                                             },
-                                             "/compile/starter/1: "},
-                                    RuleCase{"CacheEmptyText",
-                                             [](Language& l) {
-                                               l.compile = {
-                                                   .command = {"/b", "."},
-                                                   .artifacts = {"a"},
-                                                   .cache = {{.not_with_text = {
-                                                                  "x", ""}}}};
-                                             },
-                                             "/compile/cache/not_with_text/1: "
-                                             "is empty"},
-                                    RuleCase{
-                                        "CacheEmptyEnding",
-                                        [](Language& l) {
-                                          l.compile = {
-                                              .command = {"/b", "."},
-                                              .artifacts = {"a"},
-                                              .cache = {
-                                                  {.not_with_files = {""}}}};
-                                        },
-                                        "/compile/cache/not_with_files/0: is "
-                                        "empty"},
-                                    RuleCase{"ShortWords",
-                                             [](Language& l) {
-                                               l.out_of_memory = {"memory"};
-                                             },
-                                             "/out_of_memory/0: takes at least "
-                                             "8 characters"},
-                                    RuleCase{"HeapPercent",
-                                             [](Language& l) {
-                                               l.heap_percent = 96;
-                                             },
-                                             "/heap_percent: takes 1 to 95"},
-                                    RuleCase{"PreparedOfNothing",
-                                             [](Language& l) {
-                                               l.run.push_back("-I${prepared}");
-                                             },
-                                             "/run/2: nothing is prepared"},
-                                    RuleCase{
-                                        "PrepareNothing",
-                                        [](
-                                            Language&
-                                                l) { l.prepare = Preparation(); },
-                                        "/prepare/commands: is empty"},
-                                    RuleCase{"PrepareEmptyCommand",
-                                             [](Language& l) {
-                                               l.prepare = {
-                                                   .commands = {{"/b"}, {}},
-                                                   .artifacts = {"a"}};
-                                             },
-                                             "/prepare/commands/1: is empty"},
-                                    RuleCase{"PrepareWithSource",
-                                             [](Language& l) {
-                                               l.prepare = {
-                                                   .commands = {{"/b",
-                                                                 "${source}"}},
-                                                   .artifacts = {"a"}};
-                                             },
-                                             "/prepare/commands/0/1: there is "
-                                             "no \"${source}\""},
-                                    RuleCase{"PrepareWithoutArtifacts",
-                                             [](Language& l) {
-                                               l.prepare = {
-                                                   .commands = {{"/b"}}};
-                                             },
-                                             "/prepare/artifacts: is empty"}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    LanguageTable, RefusedLanguage,
+    ::testing::Values(
+        RuleCase{"Id", [](Language& l) { l.id = "C++"; }, "/: the id \"C++\""},
+        RuleCase{"EmptyName", [](Language& l) { l.name = ""; },
+                 "language toy: /name: is empty"},
+        RuleCase{"AliasUpperCase",
+                 [](Language& l) {
+                   l.aliases = {"a", "B"};
+                 },
+                 "/aliases/1: aliases match"},
+        RuleCase{"AliasEmpty", [](Language& l) { l.aliases = {""}; },
+                 "/aliases/0: aliases match"},
+        RuleCase{"ExtensionWithoutDot",
+                 [](Language& l) { l.extensions = {"toy"}; },
+                 "/extensions/0: expected an extension"},
+        RuleCase{"ExtensionOnlyDot", [](Language& l) { l.extensions = {"."}; },
+                 "/extensions/0: expected an extension"},
+        RuleCase{"InterpreterPath",
+                 [](Language& l) { l.interpreters = {"/usr/bin/toy"}; },
+                 "/interpreters/0: expected a name"},
+        RuleCase{"SourceFilePath",
+                 [](Language& l) { l.source_file = "../main.toy"; },
+                 "/source_file: expected a name"},
+        RuleCase{"SourceFileEmpty", [](Language& l) { l.source_file = ""; },
+                 "/source_file: expected a name"},
+        RuleCase{"NoRun", [](Language& l) { l.run = {}; }, "/run: is empty"},
+        RuleCase{"CanaryWithoutCode",
+                 [](Language& l) { l.canary = Canary{.output = "42\n"}; },
+                 "/canary/code: takes a program of 1 to"},
+        RuleCase{"CanaryWithoutOutput",
+                 [](Language& l) { l.canary = Canary{.code = "1"}; },
+                 "/canary/stdout: takes what the program prints, 1 to 4096"},
+        RuleCase{"CanaryWithMuchOutput",
+                 [](Language& l) {
+                   l.canary =
+                       Canary{.code = "1", .output = std::string(4097, 'x')};
+                 },
+                 "/canary/stdout: takes what"},
+        RuleCase{"CanaryWithMuchCode",
+                 [](Language& l) {
+                   l.canary = Canary{.code = std::string(64 * 1024 + 1, 'x'),
+                                     .output = "1"};
+                 },
+                 "/canary/code: takes a program"},
+        RuleCase{"NoVersion", [](Language& l) { l.version = {}; },
+                 "/version: is empty"},
+        RuleCase{"RelativeRun",
+                 [](Language& l) {
+                   l.run = {"toy", "${source}"};
+                 },
+                 "/run/0: \"toy\" is no absolute path"},
+        RuleCase{"RunWithoutSource",
+                 [](Language& l) { l.run = {"/usr/bin/toy"}; },
+                 "/run: no word has \"${source}\""},
+        RuleCase{"CompileWithoutSource",
+                 [](Language& l) {
+                   l.compile = {.command = {"/usr/bin/toyc"},
+                                .artifacts = {"a.out"}};
+                 },
+                 "/compile/command: no word has \"${source}\" or"},
+        RuleCase{"UnknownPlaceholder",
+                 [](Language& l) { l.run.push_back("x${output}"); },
+                 "/run/2: there is no \"${output}\" here"},
+        RuleCase{"VersionWithSource",
+                 [](Language& l) { l.version.push_back("${source}"); },
+                 "/version/2: there is no"},
+        RuleCase{"EnvName",
+                 [](Language& l) {
+                   l.env = {{"1A", "x"}};
+                 },
+                 "/env/1A: names match"},
+        RuleCase{"StartEnvName", [](Language& l) { l.start_env = {"A B"}; },
+                 "/start_env/0: names match"},
+        RuleCase{"RunUnderAHome",
+                 [](Language& l) {
+                   l.run[0] =
+                       "/home/"
+                       "user/.pyenv/bin/python";
+                 },
+                 "/run/0: is under a user's home"},
+        RuleCase{"NeedsUnderRootsHome",
+                 [](Language& l) {
+                   l.needs = {
+                       "/root/"
+                       ".nvm/node"};
+                 },
+                 "/needs/0: is under a user's home"},
+        RuleCase{"RelativeNeeds", [](Language& l) { l.needs = {"javac"}; },
+                 "/needs/0: \"javac\" is no absolute path"},
+        RuleCase{"FileOutside",
+                 [](Language& l) {
+                   l.files = {{"../x", "y"}};
+                 },
+                 "/files/../x"},
+        RuleCase{"FileIsTheSource",
+                 [](Language& l) {
+                   l.files = {{"main.toy", "y"}};
+                 },
+                 "/files/main.toy: is where the program goes"},
+        RuleCase{"EmptyCompile",
+                 [](Language& l) { l.compile = CompilePhase(); },
+                 "/compile/command: is empty"},
+        RuleCase{"CompileWithoutArtifacts",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."}};
+                 },
+                 "/compile/artifacts: is empty"},
+        RuleCase{"ArtifactOutside",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."}, .artifacts = {"/a"}};
+                 },
+                 "/compile/artifacts/0: "},
+        RuleCase{"CompileEnv",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .env = {{"A", "${sources}"}}};
+                 },
+                 "/compile/env/A: there is no \"${sources}\""},
+        RuleCase{"CompileWords",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .out_of_memory = {"oom"}};
+                 },
+                 "/compile/out_of_memory/0: takes at least 8 characters"},
+        RuleCase{"CacheReadsElsewhere",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.reads = {"/usr/x", "/opt/x"}}}};
+                 },
+                 "/compile/cache/reads/1: expected a path below /usr"},
+        RuleCase{"CacheEmptyText",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.not_with_text = {"x", ""}}}};
+                 },
+                 "/compile/cache/not_with_text/1: is empty"},
+        RuleCase{"CacheEmptyEnding",
+                 [](Language& l) {
+                   l.compile = {.command = {"/b", "."},
+                                .artifacts = {"a"},
+                                .cache = {{.not_with_files = {""}}}};
+                 },
+                 "/compile/cache/not_with_files/0: is empty"},
+        RuleCase{"ShortWords",
+                 [](Language& l) { l.out_of_memory = {"memory"}; },
+                 "/out_of_memory/0: takes at least 8 characters"},
+        RuleCase{"HeapPercent", [](Language& l) { l.heap_percent = 96; },
+                 "/heap_percent: takes 1 to 95"},
+        RuleCase{"PreparedOfNothing",
+                 [](Language& l) { l.run.push_back("-I${prepared}"); },
+                 "/run/2: nothing is prepared"},
+        RuleCase{"PrepareNothing",
+                 [](Language& l) { l.prepare = Preparation(); },
+                 "/prepare/commands: is empty"},
+        RuleCase{"PrepareEmptyCommand",
+                 [](Language& l) {
+                   l.prepare = {.commands = {{"/b"}, {}}, .artifacts = {"a"}};
+                 },
+                 "/prepare/commands/1: is empty"},
+        RuleCase{"PrepareWithSource",
+                 [](Language& l) {
+                   l.prepare = {.commands = {{"/b", "${source}"}},
+                                .artifacts = {"a"}};
+                 },
+                 "/prepare/commands/0/1: there is no \"${source}\""},
+        RuleCase{"PrepareWithoutArtifacts",
+                 [](Language& l) { l.prepare = {.commands = {{"/b"}}}; },
+                 "/prepare/artifacts: is empty"}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(LanguageTable, ANameMayStandForOneLanguageOnly) {
   Language other = Good();
@@ -425,8 +324,7 @@ TEST(LanguageTableLoad, ReadsEveryKey) {
     "extensions": [".toy"], "interpreters": ["toyc"], "source_file": "m.toy",
     "compile": {"command": ["/bin/c", "${source}"], "artifacts": ["a"],
                 "starter": ["/bin/s"]},
-    "run": ["/workspace/a"],
-    "version": ["/bin/c", "-V"], "env": {"A": "1"}, "package": "toy-lang",
+    "run": ["/workspace/a"], "version": ["/bin/c", "-V"], "env": {"A": "1"}, "package": "toy-lang",
     "canary": {"code": "print(6*7)", "stdout": "42\n"},
     "start_env": ["TOY"]})json");
   ASSERT_TRUE(table.ok()) << table.status();

@@ -136,5 +136,17 @@ TEST(Prestart, AFileWithMistakesIsRefused) {
               HasSubstr("/prestart/flor"));
 }
 
+// They are what starts the compiler, for any program.
+TEST(CompileStarter, MayNotNameTheProgram) {
+  Language language = Good();
+  language.compile = CompilePhase{};
+  language.compile->command = {"/usr/bin/toyc", "${source}"};
+  language.compile->starter = {"/bin/sh", "-c", "exec \"$@\"", "compile"};
+  language.compile->artifacts = {"main"};
+  EXPECT_EQ(CreateError({language}), "");
+  language.compile->starter[3] = "${source}";
+  EXPECT_THAT(CreateError({language}), HasSubstr("/compile/starter/3"));
+}
+
 }  // namespace
 }  // namespace sandglass::policy
