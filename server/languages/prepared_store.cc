@@ -36,8 +36,13 @@ constexpr size_t kDigestDigits = 16;
 constexpr char kInstalledPackages[] = "/var/lib/dpkg/status";
 
 absl::Status Failure(absl::string_view what, absl::string_view path) {
-  return absl::InternalError(
-      absl::StrCat("can't ", what, " ", path, ": ", ErrorText(errno)));
+  const int error = errno;
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return absl::InternalError(absl::StrCat(
+      "can't ", what, " ", path, ": ", ErrorText(error),
+      full ? "; make room there and restart the daemon, or name another "
+             "place by --cache-dir"
+           : ""));
 }
 
 // The file that a name stands for in an image now, and its state.
@@ -49,13 +54,14 @@ std::string Identity(const std::string& root, const std::string& path) {
                       info.st_mtim.tv_nsec);
 }
 
-absl::Status MakeParents(const os::Fd& directory, const std::string& path) {
+absl::Status MakeParents(const os::Fd& directory, const std::string& top,
+                         const std::string& path) {
   for (size_t slash = path.find('/'); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
     const std::string parent = path.substr(0, slash);
     if (::mkdirat(directory.get(), parent.c_str(), 0755) != 0 &&
         errno != EEXIST) {
-      return Failure("make the directory", parent);
+      return Failure("make the directory", absl::StrCat(top, "/", parent));
     }
   }
   return absl::OkStatus();
@@ -81,7 +87,8 @@ bool PreparedStore::Has(const std::string& name) const {
 absl::StatusOr<PreparedStore::Draft> PreparedStore::Begin(
     const std::string& name, CancelToken& cancel) const {
   Draft draft;
-  const std::string path = absl::StrCat(directory_, "/", name);
+  draft.path_ = absl::StrCat(directory_, "/", name);
+  const std::string& path = draft.path_;
   const std::string lock = absl::StrCat(path, ".lock");
   draft.lock_.reset(
       ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -106,7 +113,7 @@ absl::StatusOr<PreparedStore::Draft> PreparedStore::Begin(
 absl::Status PreparedStore::Draft::Add(const std::string& path,
                                        const os::Fd& content) {
   absl::Status good = policy::ValidateRelativePath(path);
-  if (good.ok()) good = MakeParents(directory_, path);
+  if (good.ok()) good = MakeParents(directory_, path_, path);
   if (!good.ok()) return good;
   struct stat info = {};
   if (::fstatat(directory_.get(), path.c_str(), &info, AT_SYMLINK_NOFOLLOW) ==
@@ -118,7 +125,7 @@ absl::Status PreparedStore::Draft::Add(const std::string& path,
   // at all.
   const os::Fd file = os::CreateBeneath(directory_, kUnfinished, 0644);
   if (!file.valid() || ::fstat(content.get(), &info) != 0) {
-    return Failure("make", path);
+    return Failure("make", absl::StrCat(path_, "/", path));
   }
   off_t offset = 0;
   while (offset < info.st_size) {
@@ -126,11 +133,11 @@ absl::Status PreparedStore::Draft::Add(const std::string& path,
         ::sendfile(file.get(), content.get(), &offset,
                    static_cast<size_t>(info.st_size - offset));
     if (copied < 0 && errno == EINTR) continue;
-    if (copied <= 0) return Failure("write", path);
+    if (copied <= 0) return Failure("write", absl::StrCat(path_, "/", path));
   }
   if (::renameat(directory_.get(), kUnfinished, directory_.get(),
                  path.c_str()) != 0) {
-    return Failure("make", path);
+    return Failure("make", absl::StrCat(path_, "/", path));
   }
   return absl::OkStatus();
 }
@@ -138,9 +145,9 @@ absl::Status PreparedStore::Draft::Add(const std::string& path,
 absl::Status PreparedStore::Draft::Complete() {
   // ORDER: the files are synced before the mark is made, so that what is marked
   // complete is whole even after a crash of the machine.
-  if (::syncfs(directory_.get()) != 0) return Failure("write", "to the disk");
+  if (::syncfs(directory_.get()) != 0) return Failure("write", path_);
   if (!os::CreateBeneath(directory_, kComplete, 0644).valid()) {
-    return Failure("make", kComplete);
+    return Failure("make", absl::StrCat(path_, "/", kComplete));
   }
   return absl::OkStatus();
 }

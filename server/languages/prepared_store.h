@@ -41,6 +41,7 @@ class PreparedStore {
 
    private:
     friend class PreparedStore;
+    std::string path_;
     os::Fd lock_;
     os::Fd directory_;
   };

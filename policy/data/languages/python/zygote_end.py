@@ -116,7 +116,7 @@ class _CStack:
     # Where the frame that runs is found from PyThreadState on, by version: its
     # cframe and that one's current_frame, or current_frame itself
     # (Include/cpython/pystate.h).
-    _PATHS = {(3, 11): (56, 8), (3, 13): (72,), (3, 14): (72,)}
+    _PATHS = {(3, 11): (56, 8), (3, 12): (56, 0), (3, 13): (72,), (3, 14): (72,)}
 
     def __init__(self, ctypes):
         self._pointer = ctypes.c_void_p.from_address

@@ -1,6 +1,7 @@
 #include "server/languages/prepared_store.h"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +73,25 @@ TEST_F(PreparedStoreTest, RefusesPathsThatLeaveAndNamesThatMeet) {
   EXPECT_THAT(std::string(draft->Add("a", Content("y")).message()),
               HasSubstr("two commands make a"));
   EXPECT_EQ(testing::ReadFile(Directory() + "/toy-1/a"), "x");
+}
+
+TEST_F(PreparedStoreTest, AFullDiskIsSaidWithItsPlace) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root to mount a small disk";
+  ASSERT_EQ(
+      ::mount("none", Directory().c_str(), "tmpfs", 0, "size=64k,mode=755"), 0);
+  {
+    auto draft = store_.Begin("toy-1", cancel_);
+    ASSERT_TRUE(draft.ok()) << draft.status();
+    const absl::Status added =
+        draft->Add("cache/a", Content(std::string(128 << 10, 'x')));
+    EXPECT_THAT(std::string(added.message()),
+                HasSubstr(Directory() + "/toy-1/cache/a: No space left on "
+                                        "device; make room there and restart "
+                                        "the daemon, or name another place by "
+                                        "--cache-dir"));
+  }
+  EXPECT_FALSE(store_.Has("toy-1"));
+  EXPECT_EQ(::umount2(Directory().c_str(), MNT_DETACH), 0);
 }
 
 TEST_F(PreparedStoreTest, OneAtATimePreparesTheSame) {
