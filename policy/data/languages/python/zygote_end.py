@@ -214,10 +214,13 @@ def _prepare_end(ctypes):
 
 def _leave_or_print(exception):
     """PyErr_PrintEx(). Returns the exit code, and whether SystemExit set it."""
-    kind, traceback = type(exception), _get_traceback(exception)
+    kind = type(exception)
     if issubclass(kind, SystemExit):
         return _exit_code(exception), True
+    traceback = _get_traceback(exception)
     sys.last_type, sys.last_value, sys.last_traceback = kind, exception, traceback
+    for name in _LAST:
+        setattr(sys, name, exception)
     hook = getattr(sys, "excepthook", None)
     if hook is None:
         _write_to_stderr("sys.excepthook is missing\n")
@@ -252,6 +255,9 @@ def _exit_code(exception):
         value = int.__index__(value)
         # PyLong_AsLong() has -1 for what a long can't hold.
         return value if -(2**63) <= value < 2**63 else -1
+    if sys.version_info >= (3, 12) and value is not exception:
+        # The code goes last, and the exception before it is printed.
+        _empty(exception, True)
     stderr = getattr(sys, "stderr", None)
     try:
         text = str(value)
@@ -266,10 +272,8 @@ def _exit_code(exception):
 
 
 def _empty(exception, left):
-    """After SystemExit nothing has a reference to it; another exception is in
-    sys.last_value. The caller's reference may be there all the same."""
+    """SystemExit_clear(): the caller's reference may be there all the same."""
     if left:
-        # In the order of SystemExit_clear() in Objects/exceptions.c.
         if issubclass(type(exception), SystemExit):
             SystemExit.code.__set__(exception, None)
         _exception_slots["__dict__"].__get__(exception).clear()
@@ -350,11 +354,7 @@ def _finalize(has_grown):
 _mark = None
 _warning_filters = ()
 
-_CALLING = (
-    _weakref.ReferenceType,
-    _weakref.ProxyType,
-    _weakref.CallableProxyType,
-)
+_CALLING = (_weakref.ReferenceType, _weakref.ProxyType, _weakref.CallableProxyType)
 # Py_TPFLAGS_HAVE_GC in Include/object.h.
 _HAS_GC = 1 << 14
 _flags_of = type.__dict__["__flags__"].__get__
@@ -388,8 +388,7 @@ def _goes_unseen():
     for one, other in zip(now, known):
         if one is not other:
             return False
-    marked = False
-    kinds = {}
+    marked, kinds = False, {}
     for thing in gc.get_objects():
         kind = type(thing)
         kinds[id(kind)] = kind
@@ -450,7 +449,8 @@ def _dismiss_signal_handlers(dry=False):
             _signal.signal(number, _signal.SIG_DFL)
 
 
-_CLEARED_IN_SYS = (
+_LAST = ("last_exc",) if sys.version_info >= (3, 12) else ()
+_CLEARED_IN_SYS = _LAST + (
     "path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback",
     "path_hooks", "path_importer_cache", "meta_path", "__interactivehook__",
 )  # fmt: skip
