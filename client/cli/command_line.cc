@@ -117,7 +117,9 @@ class RunFlags {
                    "DIR");
     app.add_flag("--rich", options_.rich,
                  "Show also the value of the last expression and what the "
-                 "program displays");
+                 "program displays; pictures where the terminal can, which "
+                 "$SANDGLASS_IMAGES says if it isn't recognised: auto, kitty, "
+                 "iterm, none");
     app.add_flag("--json-summary", options_.json_summary,
                  "With --repeat: one JSON object (n, p50_ms, p99_ms, "
                  "min_ms, max_ms, runs_per_s, outcomes); every run counts, "

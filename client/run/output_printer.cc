@@ -108,6 +108,14 @@ int OutputPrinter::Lines(v1::OutputStream stream, absl::string_view text) {
                                  shown.back() == '\n' ? "" : "\n"));
 }
 
+int OutputPrinter::Picture(absl::string_view sequence) {
+  if (sequence.empty()) return 0;
+  const int error = Raw(out_, out_.filter.Finish());
+  return error != 0 ? error
+                    : Raw(out_, absl::StrCat(StartsLine(out_) ? "" : "\n",
+                                             sequence, "\n"));
+}
+
 int OutputPrinter::Line(absl::string_view line) {
   return Raw(err_, absl::StrCat(StartsLine(err_) ? "" : "\n", line, "\n"));
 }

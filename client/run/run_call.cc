@@ -18,6 +18,7 @@
 #include "client/run/output_printer.h"
 #include "client/run/rich_printer.h"
 #include "client/run/verdict_line.h"
+#include "client/terminal/inline_image.h"
 
 namespace sandglass::client {
 namespace {
@@ -118,11 +119,14 @@ void DropTruncationHint(v1::RunCodeResponse& response) {
 // Writes the files that came back. Returns false when a requested file isn't
 // there in the end.
 bool WriteFiles(const v1::RunCodeResponse& response, const FetchWriter& writer,
-                OutputPrinter& printer) {
+                OutputPrinter& printer, RichPrinter& rich) {
   bool all = true;
   for (const v1::OutputFile& file : response.files()) {
     const absl::Status written = writer.Write(file);
-    if (written.ok()) continue;
+    if (written.ok()) {
+      rich.Picture(file.content());
+      continue;
+    }
     all = false;
     // The message may quote a part of the path.
     printer.Line(absl::StrCat("sandglass: fetch ", VisibleText(file.path()),
@@ -147,7 +151,7 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   if (output_error == 0) output_error = printer.Finish();
   if (output_error != 0) return OutputFailure(output_error);
   const bool fetched =
-      !writer.has_value() || WriteFiles(response, *writer, printer);
+      !writer.has_value() || WriteFiles(response, *writer, printer, rich);
   const bool good = response.outcome() == v1::OUTCOME_OK;
   if (!options.json && !(good && options.quiet)) {
     printer.Line(VerdictLine(response, printer.colour()));
@@ -182,8 +186,10 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
                 const RunOptions& options,
                 const std::optional<FetchWriter>& writer, ResultFiles& results,
                 InterruptWatcher& interrupts) {
+  const absl::StatusOr<InlineImages> images = InlineImages::For(STDOUT_FILENO);
+  if (!images.ok()) return Fail(images.status());
   OutputPrinter printer(STDOUT_FILENO, STDERR_FILENO);
-  RichPrinter rich(printer, results);
+  RichPrinter rich(printer, results, options.json ? InlineImages() : *images);
   const absl::Time start = absl::Now();
   const bool stream = options.stream && !options.json;
   PreparingWait wait(

@@ -63,7 +63,8 @@ add_executable(client_test
   unit/client/agent/conversation_repair_test.cc
   unit/client/service/up_text_test.cc
   unit/client/service/local_daemon_test.cc
-  client/cli/completion_test.cc)
+  client/cli/completion_test.cc
+  unit/client/terminal/inline_image_test.cc)
 target_compile_definitions(client_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   SANDGLASS_SECURITY_DOC="${PROJECT_SOURCE_DIR}/docs/security.md"
