@@ -3,11 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "client/base/file_io.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 
@@ -121,14 +120,7 @@ int OutputPrinter::Line(absl::string_view line) {
 }
 
 Colour OutputPrinter::colour() const {
-  // Nothing changes the environment after main has set it up.
-  // NOLINTBEGIN(concurrency-mt-unsafe)
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  // NOLINTEND(concurrency-mt-unsafe)
-  const bool refused = no_color != nullptr && *no_color != '\0';
-  const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
-  return err_.is_terminal && !refused && !dumb ? Colour::kOn : Colour::kOff;
+  return MayColour(err_.fd) ? Colour::kOn : Colour::kOff;
 }
 
 }  // namespace sandglass::client

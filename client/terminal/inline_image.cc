@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/base/terminal_filter.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -132,12 +132,6 @@ std::string ItermBytes(const Picture& picture, const Fit& fit) {
       "\x1b]1337;File=inline=1;size=", picture.png.size(),
       ";width=", side(fit.columns), ";height=", side(fit.rows),
       ";preserveAspectRatio=1:", absl::Base64Escape(picture.png), "\a");
-}
-
-std::string EnvironmentVariable(const char* name) {
-  // Nothing in this process changes its environment.
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? "" : value;
 }
 
 }  // namespace
