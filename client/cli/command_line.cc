@@ -271,12 +271,10 @@ bool TakesProgramWords(const std::vector<std::string>& before_dashes) {
 
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                                    const std::string& environment_address) {
-  // The two commands that stand for options.
+  // A command that stands for an option.
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
     arguments.push_back("--help");
-  } else if (arguments == std::vector<std::string>{"version"}) {
-    arguments = {"--version"};
   }
   // CLI11 would use the program's arguments for positionals.
   std::vector<std::string> after_dashes;
@@ -330,6 +328,8 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::App* kill = app.add_subcommand("kill", "Stop a run");
   CLI::Option* kill_id = kill->add_option("RUN_ID", "The run, as ps shows it");
   kill_id->required()->expected(1);
+  bool kill_json = false;
+  kill->add_flag("--json", kill_json, "As proto JSON (CancelRunResponse)");
 
   DoctorOptions doctor_options;
   CLI::App* doctor = app.add_subcommand(
@@ -362,7 +362,10 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   AgentCommandLine agent(app);
   OperatorCommandLine operators(app);
   app.add_subcommand("help", "Show the help of a command: help run");
-  app.add_subcommand("version", "Show the version of this program");
+  CLI::App* version =
+      app.add_subcommand("version", "Show the version of this program");
+  bool version_json = false;
+  version->add_flag("--json", version_json, "As one JSON object: version");
   CLI::App* completion = app.add_subcommand(
       "completion", "Print a script that completes commands: bash, zsh, fish");
   CLI::Option* shell = completion->add_option("SHELL", "bash, zsh or fish");
@@ -393,6 +396,12 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
   }
 
+  if (version->parsed()) {
+    return {.command = std::nullopt,
+            .exit_code = 0,
+            .text = version_json ? "{\"version\":\"" SANDGLASS_VERSION "\"}\n"
+                                 : "sandglass " SANDGLASS_VERSION "\n"};
+  }
   if (completion->parsed()) {
     absl::StatusOr<std::string> script =
         CompletionScript(app, shell->results().back());
@@ -422,7 +431,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     ps_options.labels = *std::move(labels);
     line.command = ps_options;
   } else if (kill->parsed()) {
-    line.command = KillOptions{kill_id->results().back()};
+    line.command = KillOptions{kill_id->results().back(), kill_json};
   } else if (doctor->parsed()) {
     doctor_options.profile = ValueOf(doctor_profile).value_or("");
     doctor_options.languages = doctor_languages->results();

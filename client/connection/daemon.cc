@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/base/exit_codes.h"
 #include "client/base/file_io.h"
+#include "client/base/json_text.h"
 #include "client/connection/address.h"
 #include "client/connection/connect.h"
 #include "client/connection/error_text.h"
@@ -63,6 +64,11 @@ int FailCall(const grpc::Status& status, const Daemon& daemon) {
 int PrintText(const std::string& text) {
   const int error = WriteAll(STDOUT_FILENO, text);
   return error == 0 ? kExitOk : OutputFailure(error);
+}
+
+int PrintJson(const google::protobuf::Message& message) {
+  const absl::StatusOr<std::string> json = JsonText(message);
+  return json.ok() ? PrintText(*json) : Fail(json.status());
 }
 
 int OutputFailure(int error) {

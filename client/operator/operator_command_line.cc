@@ -61,6 +61,9 @@ OperatorCommandLine::OperatorCommandLine(CLI::App& app) {
                        "Time between two looks (default: 1s)", "TIME");
   top_->add_flag("--once", top_options_.once,
                  "Look twice, an interval apart, print that and exit");
+  top_->add_flag("--json", top_options_.json,
+                 "Look once: one object with status, active, ended and "
+                 "sessions, as proto JSON");
   top_->footer(kTopHelp);
 
   usage_ = app.add_subcommand("usage", "Show what callers used: what to bill");

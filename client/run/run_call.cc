@@ -10,7 +10,6 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client/base/exit_codes.h"
-#include "client/base/json_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/connection/error_text.h"
 #include "client/connection/preparing_wait.h"
@@ -19,6 +18,7 @@
 #include "client/run/rich_printer.h"
 #include "client/run/verdict_line.h"
 #include "client/terminal/inline_image.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -48,6 +48,7 @@ int PrintAnswer(const v1::RunCodeResponse& response, OutputPrinter& printer,
 CallEnd CallUnary(const Daemon& daemon, const v1::RunCodeRequest& request,
                   InterruptWatcher& interrupts) {
   CallEnd end;
+  const WaitLine waiting("waiting for the run's end");
   grpc::ClientContext context;
   const InterruptWatcher::Scope scope(interrupts, context);
   v1::RunCodeResponse response;
@@ -75,8 +76,11 @@ CallEnd CallStreaming(const Daemon& daemon, v1::RunCodeRequest request,
   v1::StreamRunCodeRequest wrapped;
   *wrapped.mutable_run() = std::move(request);
   const auto reader = daemon.stub->StreamRunCode(&context, wrapped);
+  // It may be queued, or compiled.
+  WaitLine waiting("waiting for the run to start");
   v1::StreamRunCodeResponse event;
   while (reader->Read(&event)) {
+    waiting.End();
     // After a cancellation the rest is read and dropped, because Finish needs
     // the stream's end.
     if (end.output_error != 0) continue;
@@ -141,9 +145,7 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   const v1::RunCodeResponse& response = *end.response;
   int output_error = 0;
   if (options.json) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return Fail(json.status());
-    const int printed = PrintText(*json);
+    const int printed = PrintJson(response);
     if (printed != kExitOk) return printed;
   } else {
     output_error = PrintAnswer(response, printer, rich);
