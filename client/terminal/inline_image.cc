@@ -93,14 +93,14 @@ struct Fit {
 
 Fit FitOf(const Picture& picture, const winsize& terminal) {
   const uint32_t columns = terminal.ws_col > 0 ? terminal.ws_col : 80;
+  const uint32_t all_rows = terminal.ws_row > 0 ? terminal.ws_row : 24;
   // The line before it stays in sight.
-  const uint32_t rows = terminal.ws_row > 2 ? terminal.ws_row - 2 : 1;
+  const uint32_t rows = all_rows > 2 ? all_rows - 2 : 1;
   const uint64_t most_width =
       terminal.ws_xpixel > 0 ? terminal.ws_xpixel : columns * kUsualWidth;
   const uint64_t most_height =
-      terminal.ws_row > 0 && terminal.ws_ypixel > 0
-          ? uint64_t{terminal.ws_ypixel} * rows / terminal.ws_row
-          : rows * kUsualHeight;
+      terminal.ws_ypixel > 0 ? uint64_t{terminal.ws_ypixel} * rows / all_rows
+                             : rows * kUsualHeight;
   if (picture.width <= most_width && picture.height <= most_height) return {};
   const bool is_wide =
       picture.width * most_height >= picture.height * most_width;

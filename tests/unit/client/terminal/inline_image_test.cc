@@ -105,6 +105,7 @@ TEST(InlineImageTest, WhatIsLargerIsFittedByOneSide) {
   // Over lines that don't tell pixels, or nothing at all.
   EXPECT_THAT(Kitty(Png(1600, 40, ""), {24, 80, 0, 0}), HasSubstr(",c=80,"));
   EXPECT_THAT(Kitty(Png(1600, 40, ""), {}), HasSubstr(",c=80,"));
+  EXPECT_EQ(Kitty(Png(640, 300, ""), {}), Kitty(Png(640, 300, "")));
 }
 
 TEST(InlineImageTest, KittyGetsItInParts) {
@@ -145,6 +146,23 @@ TEST(InlineImageTest, WhatIsNoPngOrTooLargeIsNotShown) {
   EXPECT_EQ(Iterm(Png(9, 9, Number(0xffffffff) + "IDAT")), "");
   EXPECT_EQ(Iterm(Png(9, 9, "", std::string(5 << 20, 'x'))), "");
   EXPECT_THAT(Iterm(png), StartsWith("\x1b]1337;"));
+}
+
+TEST(InlineImageTest, OfItsBytesNothingButBase64ComesOut) {
+  const std::string png = Png(9, 9, Chunk("tRNS", "\x1b[2J"), "\x1b]0;x\a");
+  for (size_t place = 0; place < png.size(); ++place) {
+    for (const char byte : {'\0', '\x1b', '\x9b', '\xff', '\x01'}) {
+      std::string changed = png;
+      changed[place] = byte;
+      const std::string bytes = Kitty(changed);
+      if (bytes.empty()) continue;
+      ASSERT_THAT(bytes, StartsWith("\x1b_G"));
+      ASSERT_THAT(bytes, EndsWith("\x1b\\"));
+      for (const char c : bytes.substr(1, bytes.size() - 3)) {
+        ASSERT_TRUE(c > 0x20 && c < 0x7f) << place;
+      }
+    }
+  }
 }
 
 }  // namespace
