@@ -65,7 +65,8 @@ add_executable(client_test
   unit/client/service/local_daemon_test.cc
   client/cli/completion_test.cc
   unit/client/terminal/inline_image_test.cc
-  client/cli/json_test.cc)
+  client/cli/json_test.cc
+  client/cli/locale_test.cc)
 target_compile_definitions(client_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   SANDGLASS_COMMAND_LINE_DOC="${PROJECT_SOURCE_DIR}/docs/command-line.md"
