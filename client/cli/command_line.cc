@@ -386,7 +386,9 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     const std::string problem = UnexpectedWord(app, typed);
     return UsageError(problem.empty() ? error.what() : problem, path());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return UsageError(error.what(), path());
+    if (error.get_exit_code() != 0) {
+      return UsageError(PlainWords(error.what()), path());
+    }
     // Nobody wants the help of a command that isn't there.
     if (LacksCommand(app)) {
       return UsageError(UnexpectedWord(app, typed), path());

@@ -13,6 +13,7 @@
 #include "client/base/exit_codes.h"
 #include "client/base/file_io.h"
 #include "client/base/json_text.h"
+#include "client/base/terminal_filter.h"
 #include "client/connection/address.h"
 #include "client/connection/connect.h"
 #include "client/connection/error_text.h"
@@ -52,7 +53,11 @@ void SetQuickDeadline(grpc::ClientContext& context) {
 
 // If writing to stderr fails, there is nobody to report that to.
 int Fail(const absl::Status& status) {
-  WriteAll(STDERR_FILENO, absl::StrCat("sandglass: ", status.message(), "\n"));
+  // It may quote words of a user, of a file, or of a program.
+  TerminalFilter filter;
+  std::string text = filter.Feed(status.message());
+  absl::StrAppend(&text, filter.Finish());
+  WriteAll(STDERR_FILENO, absl::StrCat("sandglass: ", text, "\n"));
   return kExitError;
 }
 

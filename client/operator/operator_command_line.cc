@@ -102,7 +102,8 @@ absl::StatusOr<OperatorOptions> OperatorCommandLine::CollectTop() const {
   options.interval = interval.value_or(options.interval);
   if (options.interval < kMinInterval) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--interval: at least ", absl::FormatDuration(kMinInterval)));
+        "--interval '", VisibleText(ValueOf(interval_).value_or("")),
+        "': write at least ", absl::FormatDuration(kMinInterval)));
   }
   return options;
 }

@@ -66,6 +66,7 @@ add_executable(client_test
   client/cli/completion_test.cc
   unit/client/terminal/inline_image_test.cc
   client/cli/json_test.cc
+  client/cli/error_style_test.cc
   client/cli/locale_test.cc)
 target_compile_definitions(client_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
