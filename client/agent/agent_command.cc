@@ -1,5 +1,7 @@
 #include "client/agent/agent_command.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -23,6 +25,7 @@
 #include "client/base/exit_codes.h"
 #include "client/base/terminal_filter.h"
 #include "client/connection/daemon.h"
+#include "client/terminal/inline_image.h"
 
 namespace sandglass::client {
 namespace {
@@ -72,9 +75,13 @@ struct Opened {
   std::optional<Transcript> transcript;
   std::vector<LlmMessage> replayed;
   std::string history;
+  InlineImages images;  // on standard error
 };
 
 absl::Status OpenFiles(const AgentOptions& options, Opened& opened) {
+  const absl::StatusOr<InlineImages> images = InlineImages::For(STDERR_FILENO);
+  if (!images.ok()) return images.status();
+  opened.images = *images;
   for (const std::string& source : options.uploads) {
     absl::StatusOr<std::vector<LocalFile>> files =
         ReadLocalTree(source, kWorkspace);
@@ -133,7 +140,7 @@ class Conversation {
         opened_(opened),
         daemon_(daemon),
         interrupts_(interrupts),
-        view_(options.verbose),
+        view_(options.verbose, opened.images),
         toolbox_(daemon, Bounds()),
         sandboxes_(daemon, toolbox_,
                    {.profile = options.profile,

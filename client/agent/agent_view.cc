@@ -59,8 +59,10 @@ std::string CallSummary(const LlmToolCall& call) {
   return text;
 }
 
-AgentView::AgentView(bool verbose)
-    : verbose_(verbose), out_is_terminal_(::isatty(STDOUT_FILENO) != 0) {}
+AgentView::AgentView(bool verbose, const InlineImages& images)
+    : verbose_(verbose),
+      out_is_terminal_(::isatty(STDOUT_FILENO) != 0),
+      images_(images) {}
 
 int AgentView::output_error() const {
   const absl::MutexLock lock(&mutex_);
@@ -137,6 +139,10 @@ void AgentView::ToolEnds(const LlmToolCall& call, const ToolAnswer& answer) {
                    filter.Feed(verbose_ ? whole : FirstLine(answer.text)),
                    filter.Finish()));
   EndLines();
+  for (const ToolImage& image : answer.images) {
+    const std::string picture = images_.Show(image.bytes);
+    if (!picture.empty()) Err(absl::StrCat(picture, "\n"));
+  }
 }
 
 void AgentView::ShowNote(std::string_view text) {

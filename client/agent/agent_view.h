@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "client/base/terminal_filter.h"
 #include "client/llm/llm_event.h"
+#include "client/terminal/inline_image.h"
 #include "client/toolbox/tool_answer.h"
 
 namespace sandglass::client {
@@ -19,8 +20,8 @@ namespace sandglass::client {
 class AgentView {
  public:
   // `verbose`: also shows programs, what they print, and results as the model
-  // sees them.
-  explicit AgentView(bool verbose);
+  // sees them. `images` shows pictures on standard error.
+  AgentView(bool verbose, const InlineImages& images);
 
   void ModelText(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
   void Thinking(std::string_view text) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -48,6 +49,7 @@ class AgentView {
   mutable absl::Mutex mutex_;
   TerminalFilter out_filter_ ABSL_GUARDED_BY(mutex_);
   TerminalFilter err_filter_ ABSL_GUARDED_BY(mutex_);
+  InlineImages images_ ABSL_GUARDED_BY(mutex_);
   // Whether the last line is unfinished.
   bool in_out_line_ ABSL_GUARDED_BY(mutex_) = false;
   bool in_err_line_ ABSL_GUARDED_BY(mutex_) = false;

@@ -102,8 +102,11 @@ void AuditCommandLine::AddVerify() {
                "shows also an end that was cut off and a log that was written "
                "anew",
                "SEQ:HASH");
+  const auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "As one JSON object");
   commands_.back().take = [=]() -> absl::StatusOr<AuditOptions> {
     AuditVerifyOptions taken;
+    taken.json = *json;
     taken.paths = paths->results();
     if (const std::optional<std::string> text = ValueOf(head)) {
       absl::StatusOr<policy::AuditHead> parsed = policy::ParseAuditHead(*text);
@@ -124,8 +127,10 @@ void AuditCommandLine::AddHead() {
   CLI::Option* path =
       AddValue(app, "PATH", "The log's directory, or its last file")
           ->required();
+  const auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "As one JSON object: seq and hash");
   commands_.back().take = [=]() -> absl::StatusOr<AuditOptions> {
-    return AuditHeadOptions{ValueOf(path).value_or("")};
+    return AuditHeadOptions{ValueOf(path).value_or(""), *json};
   };
 }
 

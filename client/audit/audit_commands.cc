@@ -1,6 +1,7 @@
 #include "client/audit/audit_commands.h"
 
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -13,10 +14,12 @@
 #include "client/base/file_io.h"
 #include "client/base/terminal_filter.h"
 #include "client/connection/daemon.h"
+#include "nlohmann/json.hpp"
 
 namespace sandglass::client {
 namespace {
 
+using OrderedJson = nlohmann::ordered_json;
 using policy::AuditFinding;
 using policy::AuditReport;
 using policy::AuditVerifier;
@@ -48,6 +51,16 @@ std::string PlaceOf(const AuditFinding& finding) {
   return absl::StrCat(place, ": ");
 }
 
+OrderedJson HeadJson(const policy::AuditHead& head) {
+  return {{"seq", head.seq}, {"hash", head.hash}};
+}
+
+// Only ASCII, and never an exception for bytes that aren't UTF-8.
+std::string Line(const OrderedJson& json) {
+  return absl::StrCat(
+      json.dump(-1, ' ', true, OrderedJson::error_handler_t::replace), "\n");
+}
+
 // Reads the newest file, and earlier ones until a line is found.
 absl::StatusOr<AuditReport> ReadEnd(const std::vector<std::string>& files) {
   uint64_t tampering = 0;
@@ -76,7 +89,9 @@ struct Dispatch {
     const absl::Status read = ReadAuditFiles(*files, verifier);
     if (!read.ok()) return FailAudit(read);
     const AuditReport report = verifier.Finish();
-    return Print(AuditReportText(report, files->size()), CodeOf(report));
+    return Print(options.json ? AuditReportJson(report, files->size())
+                              : AuditReportText(report, files->size()),
+                 CodeOf(report));
   }
 
   int operator()(const AuditHeadOptions& options) const {
@@ -99,7 +114,10 @@ struct Dispatch {
           "verify says where"));
       return kExitTampered;
     }
-    return Print(absl::StrCat(FormatAuditHead(report.head), "\n"), kExitOk);
+    return Print(options.json
+                     ? Line(HeadJson(report.head))
+                     : absl::StrCat(FormatAuditHead(report.head), "\n"),
+                 kExitOk);
   }
 
   int operator()(const AuditShowOptions& options) const {
@@ -154,6 +172,29 @@ std::string AuditReportText(const AuditReport& report, size_t files) {
                     report.tampering == 1 ? " place\n" : " places\n");
   }
   return text;
+}
+
+std::string AuditReportJson(const AuditReport& report, size_t files) {
+  OrderedJson findings = OrderedJson::array();
+  for (const AuditFinding& finding : report.findings) {
+    findings.push_back(
+        {{"kind",
+          finding.kind == AuditFinding::Kind::kNote ? "note" : "tampering"},
+         {"file", finding.file},
+         {"line", finding.line},
+         {"what", finding.what}});
+  }
+  return Line({{"format", 1},
+               {"as_written", report.tampering == 0},
+               {"files", files},
+               {"lines", report.lines},
+               {"first_seq", report.first_seq},
+               {"first_time", report.first_time},
+               {"last_time", report.last_time},
+               {"head", HeadJson(report.head)},
+               {"notes", report.notes},
+               {"tampering", report.tampering},
+               {"findings", std::move(findings)}});
 }
 
 int AuditCommand(const AuditOptions& options) {

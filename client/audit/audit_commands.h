@@ -15,6 +15,8 @@ int AuditCommand(const AuditOptions& options);
 // The output of verify, harmless for a terminal. `files` is the number of files
 // that were read.
 std::string AuditReportText(const policy::AuditReport& report, size_t files);
+// The same as a JSON object on a line; docs/command-line.md describes it.
+std::string AuditReportJson(const policy::AuditReport& report, size_t files);
 
 }  // namespace sandglass::client
 

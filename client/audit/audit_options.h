@@ -15,10 +15,12 @@ namespace sandglass::client {
 struct AuditVerifyOptions {
   std::vector<std::string> paths;  // a directory, or files; at least one
   std::optional<policy::AuditHead> head;
+  bool json = false;
 };
 
 struct AuditHeadOptions {
   std::string path;
+  bool json = false;
 };
 
 // Selects lines; a filter that isn't set accepts all.

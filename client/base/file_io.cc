@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/unique_fd.h"
@@ -60,7 +62,29 @@ void FillStandardDescriptors() {
   }
 }
 
+bool LocaleIsNotUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    // Nothing in this process changes its environment.
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    if (value == nullptr || *value == '\0') continue;
+    const absl::string_view locale = value;
+    const size_t dot = locale.find('.');
+    if (dot == absl::string_view::npos) return false;
+    const absl::string_view after = locale.substr(dot + 1);
+    const absl::string_view charset = after.substr(0, after.find('@'));
+    return !absl::EqualsIgnoreCase(charset, "UTF-8") &&
+           !absl::EqualsIgnoreCase(charset, "utf8");
+  }
+  return false;
+}
+
 int WriteAll(int fd, absl::string_view bytes) {
+  static const bool ascii = LocaleIsNotUtf8();
+  std::string text;
+  if (ascii && isatty(fd) == 1) {
+    text = AsciiText(bytes);
+    bytes = text;
+  }
   while (!bytes.empty()) {
     const ssize_t put = write(fd, bytes.data(), bytes.size());
     if (put >= 0) {

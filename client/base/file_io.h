@@ -26,8 +26,14 @@ absl::StatusOr<FileContent> ReadInput(const std::string& path,
 // program.
 void FillStandardDescriptors();
 
+// Whether the environment's locale names a character set other than UTF-8, as
+// de_DE.ISO-8859-1 does. One that names none, such as C, says nothing of the
+// terminal.
+bool LocaleIsNotUtf8();
+
 // Writes all bytes, and waits if `fd` is non-blocking. Returns 0 or an errno
-// (EPIPE when the reader has gone away: SIGPIPE must be ignored).
+// (EPIPE when the reader has gone away: SIGPIPE must be ignored). A terminal
+// gets AsciiText where LocaleIsNotUtf8.
 int WriteAll(int fd, absl::string_view bytes);
 
 }  // namespace sandglass::client

@@ -120,6 +120,23 @@ std::string VisibleText(absl::string_view text) {
   return out;
 }
 
+std::string AsciiText(absl::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Piece piece = Decode(text);
+    const absl::string_view raw = text.substr(0, piece.length);
+    if (piece.kind != Piece::Kind::kCharacter) {
+      AppendBytesVisibly(raw, out);
+    } else if (piece.code >= 0x80) {
+      AppendCodeVisibly(piece.code, out);
+    } else {
+      out.append(raw.data(), raw.size());
+    }
+    text = text.substr(piece.length);
+  }
+  return out;
+}
+
 size_t FindInvalidUtf8(absl::string_view text) {
   size_t place = 0;
   while (place < text.size()) {

@@ -34,6 +34,10 @@ class TerminalFilter {
 // made visible as well ("\x0a").
 std::string VisibleText(absl::string_view text);
 
+// The same for characters beyond ASCII, and for nothing else: for a terminal
+// that would take their bytes for other characters, or for controls.
+std::string AsciiText(absl::string_view text);
+
 // True when VisibleText would change nothing.
 bool IsPlainText(absl::string_view text);
 

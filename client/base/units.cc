@@ -1,5 +1,6 @@
 #include "client/base/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -75,7 +76,8 @@ absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text) {
 }
 
 std::string FormatTimeSpan(absl::Duration duration) {
-  const double ms = absl::ToDoubleMilliseconds(duration);
+  // A clock that was set back makes a time negative.
+  const double ms = std::max(absl::ToDoubleMilliseconds(duration), 0.0);
   if (ms < 1) return absl::StrFormat("%.2f ms", ms);
   if (ms < 999.95) return absl::StrFormat("%.1f ms", ms);
   if (ms < 99995) return absl::StrFormat("%.2f s", ms / 1000);
@@ -83,7 +85,8 @@ std::string FormatTimeSpan(absl::Duration duration) {
 }
 
 std::string FormatLongTime(absl::Duration duration) {
-  return absl::FormatDuration(absl::Trunc(duration, absl::Seconds(1)));
+  return absl::FormatDuration(
+      absl::Trunc(std::max(duration, absl::ZeroDuration()), absl::Seconds(1)));
 }
 
 std::string FormatByteSize(uint64_t bytes) {

@@ -117,7 +117,9 @@ class RunFlags {
                    "DIR");
     app.add_flag("--rich", options_.rich,
                  "Show also the value of the last expression and what the "
-                 "program displays");
+                 "program displays; pictures where the terminal can, which "
+                 "$SANDGLASS_IMAGES says if it isn't recognised: auto, kitty, "
+                 "iterm, none");
     app.add_flag("--json-summary", options_.json_summary,
                  "With --repeat: one JSON object (n, p50_ms, p99_ms, "
                  "min_ms, max_ms, runs_per_s, outcomes); every run counts, "
@@ -269,12 +271,10 @@ bool TakesProgramWords(const std::vector<std::string>& before_dashes) {
 
 ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
                                    const std::string& environment_address) {
-  // The two commands that stand for options.
+  // A command that stands for an option.
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
     arguments.push_back("--help");
-  } else if (arguments == std::vector<std::string>{"version"}) {
-    arguments = {"--version"};
   }
   // CLI11 would use the program's arguments for positionals.
   std::vector<std::string> after_dashes;
@@ -328,6 +328,8 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   CLI::App* kill = app.add_subcommand("kill", "Stop a run");
   CLI::Option* kill_id = kill->add_option("RUN_ID", "The run, as ps shows it");
   kill_id->required()->expected(1);
+  bool kill_json = false;
+  kill->add_flag("--json", kill_json, "As proto JSON (CancelRunResponse)");
 
   DoctorOptions doctor_options;
   CLI::App* doctor = app.add_subcommand(
@@ -360,7 +362,10 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   AgentCommandLine agent(app);
   OperatorCommandLine operators(app);
   app.add_subcommand("help", "Show the help of a command: help run");
-  app.add_subcommand("version", "Show the version of this program");
+  CLI::App* version =
+      app.add_subcommand("version", "Show the version of this program");
+  bool version_json = false;
+  version->add_flag("--json", version_json, "As one JSON object: version");
   CLI::App* completion = app.add_subcommand(
       "completion", "Print a script that completes commands: bash, zsh, fish");
   CLI::Option* shell = completion->add_option("SHELL", "bash, zsh or fish");
@@ -381,7 +386,9 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     const std::string problem = UnexpectedWord(app, typed);
     return UsageError(problem.empty() ? error.what() : problem, path());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return UsageError(error.what(), path());
+    if (error.get_exit_code() != 0) {
+      return UsageError(PlainWords(error.what()), path());
+    }
     // Nobody wants the help of a command that isn't there.
     if (LacksCommand(app)) {
       return UsageError(UnexpectedWord(app, typed), path());
@@ -391,6 +398,12 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     return {.command = std::nullopt, .exit_code = 0, .text = out.str()};
   }
 
+  if (version->parsed()) {
+    return {.command = std::nullopt,
+            .exit_code = 0,
+            .text = version_json ? "{\"version\":\"" SANDGLASS_VERSION "\"}\n"
+                                 : "sandglass " SANDGLASS_VERSION "\n"};
+  }
   if (completion->parsed()) {
     absl::StatusOr<std::string> script =
         CompletionScript(app, shell->results().back());
@@ -420,7 +433,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     ps_options.labels = *std::move(labels);
     line.command = ps_options;
   } else if (kill->parsed()) {
-    line.command = KillOptions{kill_id->results().back()};
+    line.command = KillOptions{kill_id->results().back(), kill_json};
   } else if (doctor->parsed()) {
     doctor_options.profile = ValueOf(doctor_profile).value_or("");
     doctor_options.languages = doctor_languages->results();

@@ -172,7 +172,7 @@ absl::StatusOr<std::string> CompletionScript(const CLI::App& app,
   if (shell == "zsh") return Zsh(nodes);
   if (shell == "fish") return Fish(nodes);
   return absl::InvalidArgumentError(
-      "there are completions for bash, zsh and fish");
+      absl::StrCat("'", shell, "' has no completion: write bash, zsh or fish"));
 }
 
 }  // namespace sandglass::client

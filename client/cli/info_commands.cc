@@ -6,7 +6,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/base/json_text.h"
 #include "client/base/limits_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/text_table.h"
@@ -148,9 +147,7 @@ int ShowInfo(const std::string& address, bool json,
   const grpc::Status status =
       daemon->stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &info);
   if (!status.ok()) return FailCall(status, *daemon);
-  if (!json) return PrintText(text(info));
-  absl::StatusOr<std::string> rendered = JsonText(info);
-  return rendered.ok() ? PrintText(*rendered) : Fail(rendered.status());
+  return json ? PrintJson(info) : PrintText(text(info));
 }
 
 // Empty when there is only the host's image.

@@ -7,6 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "policy/text/json_reader.h"
 
 namespace sandglass::client {
@@ -99,6 +101,21 @@ bool LacksCommand(const CLI::App& app) {
          std::ranges::any_of(extra, [](const std::string& word) {
            return !absl::StartsWith(word, "-");
          });
+}
+
+std::string PlainWords(absl::string_view message) {
+  const std::vector<std::string> missing =
+      absl::StrSplit(message, absl::MaxSplits(": 1 required ", 1));
+  if (missing.size() == 2 && absl::EndsWith(message, " missing")) {
+    return absl::StrCat(missing[0], " needs a value: ",
+                        absl::StripSuffix(missing[1], " missing"));
+  }
+  // Of a flag that was given one.
+  if (absl::ConsumePrefix(&message, "Could not convert: ")) {
+    return absl::StrCat(message.substr(0, message.find(' ')),
+                        " takes no value");
+  }
+  return std::string(message);
 }
 
 std::string UnexpectedWord(const CLI::App& app,

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 // The name comes from the library.
 // NOLINTNEXTLINE(readability-identifier-naming)
 namespace CLI {
@@ -24,6 +26,10 @@ std::string TypedCommand(const CLI::App& app);
 // only after parsing.
 std::string UnexpectedWord(const CLI::App& app,
                            const std::vector<std::string>& arguments);
+
+// The parser's words for a value that is missing or too many, as ours are;
+// other messages unchanged.
+std::string PlainWords(absl::string_view message);
 
 // Whether a word stands where a command was expected, and is none.
 bool LacksCommand(const CLI::App& app);

@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/base/exit_codes.h"
 #include "client/base/file_io.h"
+#include "client/base/json_text.h"
+#include "client/base/terminal_filter.h"
 #include "client/connection/address.h"
 #include "client/connection/connect.h"
 #include "client/connection/error_text.h"
@@ -51,7 +53,11 @@ void SetQuickDeadline(grpc::ClientContext& context) {
 
 // If writing to stderr fails, there is nobody to report that to.
 int Fail(const absl::Status& status) {
-  WriteAll(STDERR_FILENO, absl::StrCat("sandglass: ", status.message(), "\n"));
+  // It may quote words of a user, of a file, or of a program.
+  TerminalFilter filter;
+  std::string text = filter.Feed(status.message());
+  absl::StrAppend(&text, filter.Finish());
+  WriteAll(STDERR_FILENO, absl::StrCat("sandglass: ", text, "\n"));
   return kExitError;
 }
 
@@ -63,6 +69,11 @@ int FailCall(const grpc::Status& status, const Daemon& daemon) {
 int PrintText(const std::string& text) {
   const int error = WriteAll(STDOUT_FILENO, text);
   return error == 0 ? kExitOk : OutputFailure(error);
+}
+
+int PrintJson(const google::protobuf::Message& message) {
+  const absl::StatusOr<std::string> json = JsonText(message);
+  return json.ok() ? PrintText(*json) : Fail(json.status());
 }
 
 int OutputFailure(int error) {

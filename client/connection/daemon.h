@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/base/unique_fd.h"
+#include "google/protobuf/message.h"
 #include "grpcpp/client_context.h"
 #include "sandglass/v1/exec_service.grpc.pb.h"
 #include "sandglass/v1/file_service.grpc.pb.h"
@@ -50,6 +51,9 @@ int FailCall(const grpc::Status& status, const Daemon& daemon);
 // Writes a text of ours to standard output. Returns kExitOk, or the exit code
 // for a failed write (kExitBrokenPipe, without a message).
 int PrintText(const std::string& text);
+
+// Writes a message as JSON, one line, to standard output. As PrintText.
+int PrintJson(const google::protobuf::Message& message);
 
 // The exit code after standard output has failed with this errno. Prints the
 // reason, except for EPIPE.

@@ -15,6 +15,7 @@
 #include "client/doctor/examine.h"
 #include "client/doctor/report.h"
 #include "client/terminal/interrupt_watcher.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -36,7 +37,7 @@ class ProgressLine {
   }
 
  private:
-  const bool on_ = isatty(STDERR_FILENO) == 1;
+  const bool on_ = MayMoveCursor(STDERR_FILENO);
   bool shown_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include "client/base/exit_codes.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/text_table.h"
+#include "client/doctor/gains.h"
 #include "nlohmann/json.hpp"
 #include "policy/text/docs_page.h"
 
@@ -239,15 +240,25 @@ void AppendNotices(const Examination& examination, std::string& text) {
   }
 }
 
+void AppendGains(const Examination& examination, std::string& text) {
+  Rows rows;
+  for (const Gain& gain : GainsOf(examination.info)) {
+    rows.push_back({gain.what, gain.how});
+  }
+  if (rows.empty()) return;
+  absl::StrAppend(&text, "\nWhat this machine could still gain\n",
+                  TextTable(rows, "  "));
+}
+
 void AppendAdvice(const Examination& examination, const std::vector<Found>& all,
                   std::string& text) {
   std::string advice;
   for (const v1::IsolationLayer& layer : examination.info.isolation()) {
     if (!Counts(layer) || LayerStateOf(layer) != State::kMissing) continue;
     absl::StrAppend(&advice, "  ", VisibleText(layer.name()), ": ",
-                    VisibleText(LayerDetail(layer)),
-                    "\n    To do: mend the host, then start the daemon without "
-                    "excuse_missing.\n    See ",
+                    VisibleText(LayerDetail(layer)), "\n    To do: ",
+                    VisibleText(HowToGain(layer, examination.info.kernel())),
+                    "; then start the daemon without excuse_missing.\n    See ",
                     policy::DocsPage("security.md#the-layers"), ".\n");
   }
   for (const Found& found : all) {
@@ -334,6 +345,7 @@ std::string DoctorText(const Examination& examination, Detail detail) {
   }
   AppendAdvice(examination, all, text);
   AppendNotices(examination, text);
+  AppendGains(examination, text);
 
   const Totals totals = Count(examination);
   absl::StrAppendFormat(
@@ -365,6 +377,10 @@ std::string DoctorJson(const Examination& examination) {
                                               : "not_available"},
                       {"required", layer.required()},
                       {"detail", LayerDetail(layer)}});
+  }
+  Json gains = Json::array();
+  for (const Gain& gain : GainsOf(examination.info)) {
+    gains.push_back({{"what", gain.what}, {"how", gain.how}});
   }
   Json protections = Json::array();
   for (const Found& found : AllFound(examination)) {
@@ -409,6 +425,7 @@ std::string DoctorJson(const Examination& examination) {
                      {"skipped", std::move(skipped)},
                      {"layers", std::move(layers)},
                      {"notices", Notices(examination.info)},
+                     {"gains", std::move(gains)},
                      {"protections", std::move(protections)},
                      {"attempts", std::move(attempts)}};
   // Only ASCII, and never an exception for bytes that aren't UTF-8.

@@ -72,6 +72,7 @@ struct PsOptions {
 
 struct KillOptions {
   std::string run_id;
+  bool json = false;
 };
 
 struct DoctorOptions {

@@ -74,10 +74,10 @@ void LayerCommandLine::AddRemove() {
       AddWords(*remove, "LAYER_ID",
                "The layer's id, or its first digits, 8 or more", "ID");
   ids->required();
-  commands_.push_back({remove, [ids]() -> absl::StatusOr<LayersOptions> {
-                         return LayersOptions(
-                             RemoveLayersOptions{ids->results()});
-                       }});
+  commands_.push_back(
+      {remove, [this, ids]() -> absl::StatusOr<LayersOptions> {
+         return LayersOptions(RemoveLayersOptions{ids->results(), list_.json});
+       }});
 }
 
 bool LayerCommandLine::parsed() const { return layers_->parsed(); }

@@ -12,7 +12,6 @@
 #include "absl/time/time.h"
 #include "client/base/exit_codes.h"
 #include "client/base/file_io.h"
-#include "client/base/json_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/text_table.h"
 #include "client/base/units.h"
@@ -21,6 +20,7 @@
 #include "client/connection/daemon.h"
 #include "client/flags/library_lock.h"
 #include "client/terminal/interrupt_watcher.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -46,9 +46,7 @@ int List(const Daemon& daemon, const ListLayersOptions& options) {
   const grpc::Status status =
       daemon.layers->ListLayers(&context, request, &layers);
   if (!status.ok()) return FailCall(status, daemon);
-  if (!options.json) return PrintText(LayersText(layers));
-  const absl::StatusOr<std::string> json = JsonText(layers);
-  return json.ok() ? PrintText(*json) : Fail(json.status());
+  return options.json ? PrintJson(layers) : PrintText(LayersText(layers));
 }
 
 absl::StatusOr<v1::BuildLayerRequest> BuildRequest(
@@ -74,24 +72,24 @@ int Build(const Daemon& daemon, InterruptWatcher& interrupts,
   grpc::ClientContext context;
   const InterruptWatcher::Scope scope(interrupts, context);
   const auto reader = daemon.layers->BuildLayer(&context, *request);
+  WaitLine waiting("waiting for the installer");
   v1::BuildLayerResponse event;
   v1::LayerBuilt built;
   while (reader->Read(&event)) {
     if (event.has_progress() && !options.quiet) {
+      waiting.End();
       WriteAll(STDERR_FILENO,
                absl::StrCat(VisibleText(event.progress().line()), "\n"));
     }
     if (event.has_built()) built = std::move(*event.mutable_built());
   }
   const grpc::Status status = reader->Finish();
+  waiting.End();
   if (interrupts.signal() != 0 && !status.ok()) {
     return kExitSignalBase + interrupts.signal();
   }
   if (!status.ok()) return FailCall(status, daemon);
-  if (options.json) {
-    const absl::StatusOr<std::string> json = JsonText(built);
-    return json.ok() ? PrintText(*json) : Fail(json.status());
-  }
+  if (options.json) return PrintJson(built);
   if (!options.quiet) {
     WriteAll(STDERR_FILENO,
              absl::StrCat(
@@ -121,8 +119,11 @@ int Remove(const Daemon& daemon, const RemoveLayersOptions& options) {
       code = FailCall(status, daemon);
       continue;
     }
-    const int printed = PrintText(absl::StrCat(
-        "removed ", VisibleText(response.layer().layer_id()), "\n"));
+    const int printed =
+        options.json
+            ? PrintJson(response)
+            : PrintText(absl::StrCat(
+                  "removed ", VisibleText(response.layer().layer_id()), "\n"));
     if (printed != kExitOk) return printed;
   }
   return code;

@@ -24,6 +24,7 @@ struct BuildLayerOptions {
 
 struct RemoveLayersOptions {
   std::vector<std::string> ids;  // or their first digits
+  bool json = false;
 };
 
 using LayersOptions =

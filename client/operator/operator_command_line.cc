@@ -61,6 +61,9 @@ OperatorCommandLine::OperatorCommandLine(CLI::App& app) {
                        "Time between two looks (default: 1s)", "TIME");
   top_->add_flag("--once", top_options_.once,
                  "Look twice, an interval apart, print that and exit");
+  top_->add_flag("--json", top_options_.json,
+                 "Look once: one object with status, active, ended and "
+                 "sessions, as proto JSON");
   top_->footer(kTopHelp);
 
   usage_ = app.add_subcommand("usage", "Show what callers used: what to bill");
@@ -99,7 +102,8 @@ absl::StatusOr<OperatorOptions> OperatorCommandLine::CollectTop() const {
   options.interval = interval.value_or(options.interval);
   if (options.interval < kMinInterval) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--interval: at least ", absl::FormatDuration(kMinInterval)));
+        "--interval '", VisibleText(ValueOf(interval_).value_or("")),
+        "': write at least ", absl::FormatDuration(kMinInterval)));
   }
   return options;
 }

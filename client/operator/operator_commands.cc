@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/audit/audit_files.h"
 #include "client/base/exit_codes.h"
-#include "client/base/json_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/utf8_check.h"
 #include "client/connection/daemon.h"
@@ -22,13 +21,8 @@
 namespace sandglass::client {
 namespace {
 
-int PrintMessage(const google::protobuf::Message& message) {
-  absl::StatusOr<std::string> json = JsonText(message);
-  return json.ok() ? PrintText(*json) : Fail(json.status());
-}
-
 int PrintUsage(const v1::GetUsageResponse& usage, const UsageOptions& options) {
-  return options.json ? PrintMessage(usage)
+  return options.json ? PrintJson(usage)
                       : PrintText(UsageText(usage, options.by));
 }
 
@@ -76,8 +70,8 @@ struct Dispatch {
     if (!called.ok()) return FailCall(called, *daemon);
     // For a pipe, the reader breaks the lines.
     const size_t width = SizeOf(STDOUT_FILENO).columns();
-    const int printed = options.json ? PrintMessage(status)
-                                     : PrintText(StatusText(status, width));
+    const int printed =
+        options.json ? PrintJson(status) : PrintText(StatusText(status, width));
     if (printed != kExitOk) return printed;
     return status.ready() && !status.draining() ? kExitOk : kExitNotReady;
   }

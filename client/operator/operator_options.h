@@ -16,6 +16,7 @@ struct StatusOptions {
 struct TopOptions {
   absl::Duration interval = absl::Seconds(1);
   bool once = false;
+  bool json = false;  // also once
 };
 
 enum class UsageBy { kCaller, kLanguage };

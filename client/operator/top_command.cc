@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,10 +18,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/base/exit_codes.h"
+#include "client/base/json_text.h"
 #include "client/connection/daemon.h"
 #include "client/operator/full_screen.h"
 #include "client/operator/top_poller.h"
@@ -114,6 +117,7 @@ class View {
   }
 
   bool has_snapshot() const { return now_ != nullptr; }
+  const TopSnapshot& snapshot() const { return *now_; }
   const std::string& trouble() const { return trouble_; }
 
   std::vector<ScreenLine> Lines(ScreenSize size) const {
@@ -183,6 +187,22 @@ int Watch(View& view, TopPoller& poller, const Signals& signals,
   }
 }
 
+int PrintOnceAsJson(const TopSnapshot& snapshot) {
+  std::string text;
+  for (const auto& [name, message] : std::initializer_list<
+           std::pair<const char*, const google::protobuf::Message&>>{
+           {"status", snapshot.status},
+           {"active", snapshot.active},
+           {"ended", snapshot.ended},
+           {"sessions", snapshot.sessions}}) {
+    const absl::StatusOr<std::string> json = JsonText(message);
+    if (!json.ok()) return Fail(json.status());
+    absl::StrAppend(&text, text.empty() ? "{" : ",", "\"", name,
+                    "\":", absl::StripSuffix(*json, "\n"));
+  }
+  return PrintText(absl::StrCat(text, "}\n"));
+}
+
 int PrintOnce(const View& view) {
   const ScreenSize size = {0, SizeOf(STDOUT_FILENO).columns()};
   std::string text;
@@ -195,8 +215,8 @@ int PrintOnce(const View& view) {
 }  // namespace
 
 int TopCommand(const std::string& address, const TopOptions& options) {
-  const bool live =
-      !options.once && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+  const bool live = !options.once && !options.json &&
+                    isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
   // ORDER: before the poller, whose threads inherit the signal mask.
   Signals signals;
   if (const absl::Status started = signals.Start(); !started.ok()) {
@@ -205,7 +225,7 @@ int TopCommand(const std::string& address, const TopOptions& options) {
   TopPoller poller(address, options.interval);
   View view;
   // Rates need two results.
-  for (int i = live ? 1 : 2; i > 0; --i) {
+  for (int i = live || options.json ? 1 : 2; i > 0; --i) {
     std::optional<TopLook> look = NextLook(poller, signals);
     if (!look) {
       signals.Left();
@@ -216,6 +236,7 @@ int TopCommand(const std::string& address, const TopOptions& options) {
       return Fail(absl::UnavailableError(view.trouble()));
     }
   }
+  if (options.json) return PrintOnceAsJson(view.snapshot());
   if (!live) return PrintOnce(view);
   absl::StatusOr<std::unique_ptr<FullScreen>> screen =
       FullScreen::Enter(STDIN_FILENO, STDOUT_FILENO);

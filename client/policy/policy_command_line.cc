@@ -59,12 +59,14 @@ void PolicyCommandLine::AddAnswer(bool approve) {
                   "The session's further runs need no approval by the same "
                   "rules");
   }
-  commands_.push_back({app, [answer, id, comment]() -> absl::StatusOr<Options> {
-                         AnswerApprovalOptions options = *answer;
-                         options.approval_id = id->results().back();
-                         options.comment = ValueOf(comment).value_or("");
-                         return ApprovalsOptions(options);
-                       }});
+  commands_.push_back(
+      {app, [this, answer, id, comment]() -> absl::StatusOr<Options> {
+         AnswerApprovalOptions options = *answer;
+         options.approval_id = id->results().back();
+         options.comment = ValueOf(comment).value_or("");
+         options.json = json_;
+         return ApprovalsOptions(options);
+       }});
 }
 
 void PolicyCommandLine::AddPolicy() {

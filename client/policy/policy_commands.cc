@@ -12,7 +12,6 @@
 #include "absl/time/time.h"
 #include "client/base/exit_codes.h"
 #include "client/base/file_io.h"
-#include "client/base/json_text.h"
 #include "client/base/limits_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/text_table.h"
@@ -50,12 +49,6 @@ std::vector<std::string> RulesOf(const v1::Approval& approval) {
     }
   }
   return rules;
-}
-
-template <typename Message>
-int PrintJson(const Message& message) {
-  absl::StatusOr<std::string> json = JsonText(message);
-  return json.ok() ? PrintText(*json) : Fail(json.status());
 }
 
 int List(const Daemon& daemon, const ListApprovalsOptions& options) {
@@ -100,12 +93,14 @@ int Answer(const Daemon& daemon, const AnswerApprovalOptions& options) {
     request.set_for_session(options.for_session);
     v1::ApproveResponse response;
     status = daemon.policy->Approve(&context, request, &response);
+    if (status.ok() && options.json) return PrintJson(response);
   } else {
     v1::DenyRequest request;
     request.set_approval_id(options.approval_id);
     request.set_comment(options.comment);
     v1::DenyResponse response;
     status = daemon.policy->Deny(&context, request, &response);
+    if (status.ok() && options.json) return PrintJson(response);
   }
   if (!status.ok()) return FailCall(status, daemon);
   return PrintText(absl::StrCat(options.approve ? "approved " : "denied ",

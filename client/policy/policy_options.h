@@ -24,6 +24,7 @@ struct AnswerApprovalOptions {
   bool approve = false;  // false: deny
   bool for_session = false;
   std::string comment;
+  bool json = false;
 };
 
 using ApprovalsOptions = std::variant<ListApprovalsOptions, ShowApprovalOptions,

@@ -3,11 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "client/base/file_io.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 
@@ -108,19 +107,20 @@ int OutputPrinter::Lines(v1::OutputStream stream, absl::string_view text) {
                                  shown.back() == '\n' ? "" : "\n"));
 }
 
+int OutputPrinter::Picture(absl::string_view sequence) {
+  if (sequence.empty()) return 0;
+  const int error = Raw(out_, out_.filter.Finish());
+  return error != 0 ? error
+                    : Raw(out_, absl::StrCat(StartsLine(out_) ? "" : "\n",
+                                             sequence, "\n"));
+}
+
 int OutputPrinter::Line(absl::string_view line) {
   return Raw(err_, absl::StrCat(StartsLine(err_) ? "" : "\n", line, "\n"));
 }
 
 Colour OutputPrinter::colour() const {
-  // Nothing changes the environment after main has set it up.
-  // NOLINTBEGIN(concurrency-mt-unsafe)
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  // NOLINTEND(concurrency-mt-unsafe)
-  const bool refused = no_color != nullptr && *no_color != '\0';
-  const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
-  return err_.is_terminal && !refused && !dumb ? Colour::kOn : Colour::kOff;
+  return MayColour(err_.fd) ? Colour::kOn : Colour::kOff;
 }
 
 }  // namespace sandglass::client

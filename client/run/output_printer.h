@@ -41,6 +41,10 @@ class OutputPrinter {
   // own.
   int Lines(v1::OutputStream stream, absl::string_view text);
 
+  // Shows a picture on stdout, a terminal: `sequence` goes there unchanged, so
+  // it is ours, as that of InlineImages.
+  int Picture(absl::string_view sequence);
+
   // Prints bytes to stderr that belong to no stream (a compiler's output).
   int ExtraStderr(absl::string_view data);
 

@@ -143,6 +143,8 @@ int RichPrinter::Save(const v1::MimeData& data) {
   const absl::StatusOr<std::string> path =
       files_.Save(data.mime_type(), data.data());
   if (path.ok()) {
+    const int error = Picture(data.data());
+    if (error != 0) return error;
     return printer_.Lines(v1::OUTPUT_STREAM_STDOUT,
                           absl::StrCat("[", type, "] ", VisibleText(*path)));
   }

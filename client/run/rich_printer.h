@@ -7,19 +7,22 @@
 #include "absl/strings/string_view.h"
 #include "client/run/output_printer.h"
 #include "client/run/result_files.h"
+#include "client/terminal/inline_image.h"
 #include "sandglass/v1/run.pb.h"
 
 namespace sandglass::client {
 
 // Prints a run's output and, at their places in it, its results: text to
 // standard output; everything else is saved and named there as "[image/png]
-// path". What both the stream and the final answer contain is printed once.
-// Functions return 0 or an errno, like those of OutputPrinter.
+// path", below the picture where the terminal shows it. What both the stream
+// and the final answer contain is printed once. Functions return 0 or an errno,
+// like those of OutputPrinter.
 class RichPrinter {
  public:
-  // Borrows both.
-  RichPrinter(OutputPrinter& printer, ResultFiles& files)
-      : printer_(printer), files_(files) {}
+  // Borrows the first two.
+  RichPrinter(OutputPrinter& printer, ResultFiles& files,
+              const InlineImages& images = InlineImages())
+      : printer_(printer), files_(files), images_(images) {}
 
   // Prints a piece of a stream.
   int Chunk(v1::OutputStream stream, uint64_t offset, absl::string_view data);
@@ -32,6 +35,11 @@ class RichPrinter {
 
   // Prints what only the final answer contains: outputs, results and the error.
   int Answer(const v1::RunCodeResponse& response);
+
+  // Shows a file that came back, where it is a picture and the terminal can.
+  int Picture(absl::string_view content) {
+    return printer_.Picture(images_.Show(content));
+  }
 
   // Prints the results whose output never came.
   int Finish();
@@ -48,6 +56,7 @@ class RichPrinter {
 
   OutputPrinter& printer_;
   ResultFiles& files_;
+  InlineImages images_;
   std::deque<v1::RichResult> waiting_;
   int streamed_ = 0;  // results that came before the answer
   bool all_saved_ = true;

@@ -10,7 +10,6 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client/base/exit_codes.h"
-#include "client/base/json_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/connection/error_text.h"
 #include "client/connection/preparing_wait.h"
@@ -18,6 +17,8 @@
 #include "client/run/output_printer.h"
 #include "client/run/rich_printer.h"
 #include "client/run/verdict_line.h"
+#include "client/terminal/inline_image.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -47,6 +48,7 @@ int PrintAnswer(const v1::RunCodeResponse& response, OutputPrinter& printer,
 CallEnd CallUnary(const Daemon& daemon, const v1::RunCodeRequest& request,
                   InterruptWatcher& interrupts) {
   CallEnd end;
+  const WaitLine waiting("waiting for the run's end");
   grpc::ClientContext context;
   const InterruptWatcher::Scope scope(interrupts, context);
   v1::RunCodeResponse response;
@@ -74,8 +76,11 @@ CallEnd CallStreaming(const Daemon& daemon, v1::RunCodeRequest request,
   v1::StreamRunCodeRequest wrapped;
   *wrapped.mutable_run() = std::move(request);
   const auto reader = daemon.stub->StreamRunCode(&context, wrapped);
+  // It may be queued, or compiled.
+  WaitLine waiting("waiting for the run to start");
   v1::StreamRunCodeResponse event;
   while (reader->Read(&event)) {
+    waiting.End();
     // After a cancellation the rest is read and dropped, because Finish needs
     // the stream's end.
     if (end.output_error != 0) continue;
@@ -118,11 +123,14 @@ void DropTruncationHint(v1::RunCodeResponse& response) {
 // Writes the files that came back. Returns false when a requested file isn't
 // there in the end.
 bool WriteFiles(const v1::RunCodeResponse& response, const FetchWriter& writer,
-                OutputPrinter& printer) {
+                OutputPrinter& printer, RichPrinter& rich) {
   bool all = true;
   for (const v1::OutputFile& file : response.files()) {
     const absl::Status written = writer.Write(file);
-    if (written.ok()) continue;
+    if (written.ok()) {
+      rich.Picture(file.content());
+      continue;
+    }
     all = false;
     // The message may quote a part of the path.
     printer.Line(absl::StrCat("sandglass: fetch ", VisibleText(file.path()),
@@ -137,9 +145,7 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   const v1::RunCodeResponse& response = *end.response;
   int output_error = 0;
   if (options.json) {
-    absl::StatusOr<std::string> json = JsonText(response);
-    if (!json.ok()) return Fail(json.status());
-    const int printed = PrintText(*json);
+    const int printed = PrintJson(response);
     if (printed != kExitOk) return printed;
   } else {
     output_error = PrintAnswer(response, printer, rich);
@@ -147,7 +153,7 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   if (output_error == 0) output_error = printer.Finish();
   if (output_error != 0) return OutputFailure(output_error);
   const bool fetched =
-      !writer.has_value() || WriteFiles(response, *writer, printer);
+      !writer.has_value() || WriteFiles(response, *writer, printer, rich);
   const bool good = response.outcome() == v1::OUTCOME_OK;
   if (!options.json && !(good && options.quiet)) {
     printer.Line(VerdictLine(response, printer.colour()));
@@ -182,8 +188,10 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
                 const RunOptions& options,
                 const std::optional<FetchWriter>& writer, ResultFiles& results,
                 InterruptWatcher& interrupts) {
+  const absl::StatusOr<InlineImages> images = InlineImages::For(STDOUT_FILENO);
+  if (!images.ok()) return Fail(images.status());
   OutputPrinter printer(STDOUT_FILENO, STDERR_FILENO);
-  RichPrinter rich(printer, results);
+  RichPrinter rich(printer, results, options.json ? InlineImages() : *images);
   const absl::Time start = absl::Now();
   const bool stream = options.stream && !options.json;
   PreparingWait wait(

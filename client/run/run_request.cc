@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/base/file_io.h"
+#include "client/base/terminal_filter.h"
 #include "client/base/units.h"
 #include "client/base/utf8_check.h"
 #include "client/connection/connect.h"
@@ -44,7 +45,10 @@ absl::Status CheckStrings(const v1::RunCodeRequest& request) {
   status.Update(CheckUtf8("the session's id", request.session_id()));
   status.Update(CheckUtf8("--context", request.context()));
   for (const v1::InputFile& file : request.files()) {
-    status.Update(CheckUtf8("the path of a --file", file.path()));
+    if (FindInvalidUtf8(file.path()) == absl::string_view::npos) continue;
+    status.Update(absl::InvalidArgumentError(
+        absl::StrCat("--file '", VisibleText(file.path()),
+                     "': names in the jail are UTF-8; write REMOTE=LOCAL")));
   }
   return status;
 }

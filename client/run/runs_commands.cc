@@ -11,7 +11,6 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/base/exit_codes.h"
-#include "client/base/json_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/text_table.h"
 #include "client/base/units.h"
@@ -104,9 +103,7 @@ int PsCommand(const std::string& address, const PsOptions& options) {
       options.all ? Collect(*daemon, std::move(all), kMaxPages, runs)
                   : CollectActiveAndRecent(*daemon, options, runs);
   if (!status.ok()) return FailCall(status, *daemon);
-  if (!options.json) return PrintText(RunsText(runs));
-  absl::StatusOr<std::string> json = JsonText(runs);
-  return json.ok() ? PrintText(*json) : Fail(json.status());
+  return options.json ? PrintJson(runs) : PrintText(RunsText(runs));
 }
 
 int KillCommand(const std::string& address, const KillOptions& options) {
@@ -128,6 +125,7 @@ int KillCommand(const std::string& address, const KillOptions& options) {
         "there is no run '", id, "' (sandglass ps --all lists yours)")));
   }
   if (!status.ok()) return FailCall(status, *daemon);
+  if (options.json) return PrintJson(response);
   const v1::RunSummary& run = response.run();
   if (run.state() == v1::RUN_STATE_FINISHED) {
     // This very call ends a run that was still waiting: CANCELLED doesn't say

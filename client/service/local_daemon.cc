@@ -94,8 +94,8 @@ absl::StatusOr<DaemonPlaces> FindPlaces(const std::string& state_dir) {
   }
   if (places.state_dir.front() != '/') {
     return absl::InvalidArgumentError(
-        absl::StrCat("--state-dir ", VisibleText(state_dir),
-                     ": write the whole path, from / on"));
+        absl::StrCat("--state-dir '", VisibleText(state_dir),
+                     "': write the whole path, from / on"));
   }
   while (places.state_dir.size() > 1 && places.state_dir.back() == '/') {
     places.state_dir.pop_back();

@@ -50,10 +50,15 @@ void ServiceCommandLine::AddUp(CLI::App& app) {
       AddValue(*up, "--group", "A group that may use it, too", "NAME");
   CLI::Option* wait = AddValue(
       *up, "--wait", "How long to wait until it serves (default: 2m)", "TIME");
+  const auto json = std::make_shared<bool>(false);
+  up->add_flag("--json", *json,
+               "As one JSON object: address, log, started, and info as proto "
+               "JSON (GetServerInfoResponse)");
   up->footer(kUpHelp);
   commands_.push_back(
-      {up, [state_dir, group, wait]() -> absl::StatusOr<ServiceOptions> {
+      {up, [state_dir, group, wait, json]() -> absl::StatusOr<ServiceOptions> {
          UpOptions options;
+         options.json = *json;
          options.state_dir = ValueOf(state_dir).value_or("");
          options.group = ValueOf(group).value_or("");
          std::optional<absl::Duration> time;
@@ -70,10 +75,13 @@ void ServiceCommandLine::AddDown(CLI::App& app) {
   CLI::Option* state_dir = AddStateDir(*down);
   const auto now = std::make_shared<bool>(false);
   down->add_flag("--now", *now, "Without waiting for runs to end");
+  const auto json = std::make_shared<bool>(false);
+  down->add_flag("--json", *json,
+                 "As one JSON object: ended, false where none was up");
   commands_.push_back(
-      {down, [state_dir, now]() -> absl::StatusOr<ServiceOptions> {
+      {down, [state_dir, now, json]() -> absl::StatusOr<ServiceOptions> {
          return ServiceOptions(
-             DownOptions{ValueOf(state_dir).value_or(""), *now});
+             DownOptions{ValueOf(state_dir).value_or(""), *now, *json});
        }});
 }
 

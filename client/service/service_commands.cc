@@ -26,12 +26,15 @@
 #include "absl/time/clock.h"
 #include "client/base/exit_codes.h"
 #include "client/base/file_io.h"
+#include "client/base/json_text.h"
 #include "client/base/unique_fd.h"
 #include "client/connection/address.h"
 #include "client/connection/daemon.h"
 #include "client/service/local_daemon.h"
 #include "client/service/up_text.h"
 #include "client/terminal/interrupt_watcher.h"
+#include "client/terminal/terminal_look.h"
+#include "nlohmann/json.hpp"
 
 namespace sandglass::client {
 namespace {
@@ -39,23 +42,16 @@ namespace {
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 // How long to wait for another `up` or `down`.
 constexpr absl::Duration kOthersWait = absl::Minutes(2);
-// From when on a person is told that something still goes on.
-constexpr absl::Duration kLong = absl::Seconds(1);
 constexpr uint32_t kLastWords = 15;
 // The log may be in memory, below /run.
 constexpr char kMostLogMib[] = "16";
-
-std::string Variable(const char* name) {
-  // Nothing in this process changes its environment.
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? "" : value;
-}
 
 // The name of the group of whoever called sudo, if it is called like the user,
 // as accounts are usually made, and has no other members; else empty.
 std::string OwnGroupOfSudoer() {
   uid_t uid = 0;
-  if (!absl::SimpleAtoi(Variable("SUDO_UID"), &uid) || uid == 0) return "";
+  if (!absl::SimpleAtoi(EnvironmentVariable("SUDO_UID"), &uid) || uid == 0)
+    return "";
   passwd user = {};
   passwd* found_user = nullptr;
   std::vector<char> room(64 * 1024);
@@ -72,31 +68,6 @@ std::string OwnGroupOfSudoer() {
   return name;
 }
 
-// A line that is shown while something takes long, on a terminal alone.
-class Waiting {
- public:
-  explicit Waiting(std::string text) : text_(std::move(text)) {}
-  ~Waiting() {
-    if (shown_) WriteAll(STDERR_FILENO, "\r\x1b[K");
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
-  void Look() {
-    const absl::Duration passed = absl::Now() - begin_;
-    if (passed < kLong || ::isatty(STDERR_FILENO) == 0) return;
-    shown_ = true;
-    WriteAll(STDERR_FILENO,
-             absl::StrCat("\r", text_, " (", absl::ToInt64Seconds(passed),
-                          " s)\x1b[K"));
-  }
-
- private:
-  const std::string text_;
-  const absl::Time begin_ = absl::Now();
-  bool shown_ = false;
-};
-
 // Nothing when no daemon answers there.
 absl::StatusOr<v1::GetServerInfoResponse> Ask(const std::string& address) {
   const absl::StatusOr<Daemon> daemon = OpenDaemon(address);
@@ -110,6 +81,26 @@ absl::StatusOr<v1::GetServerInfoResponse> Ask(const std::string& address) {
   return info;
 }
 
+int ShowAsJson(const v1::GetServerInfoResponse& info,
+               const DaemonPlaces& places, bool started) {
+  const absl::StatusOr<std::string> answer = JsonText(info);
+  if (!answer.ok()) return Fail(answer.status());
+  using Json = nlohmann::ordered_json;
+  const Json json = {{"address", places.address},
+                     {"log", places.log},
+                     {"started", started},
+                     {"info", Json::parse(*answer, nullptr, false)}};
+  return PrintText(absl::StrCat(
+      json.dump(-1, ' ', true, Json::error_handler_t::replace), "\n"));
+}
+
+int ShowEnd(const DownOptions& options, bool ended) {
+  if (options.json) {
+    return PrintText(ended ? "{\"ended\":true}\n" : "{\"ended\":false}\n");
+  }
+  return PrintText(ended ? "sandglassd is down\n" : "no daemon is up\n");
+}
+
 int Show(const v1::GetServerInfoResponse& info, const DaemonPlaces& places,
          const std::string& group) {
   UpWords words;
@@ -118,8 +109,7 @@ int Show(const v1::GetServerInfoResponse& info, const DaemonPlaces& places,
   if (!group.empty()) absl::StrAppend(&words.users, " and group ", group);
   words.program = "sandglass";
   words.is_usual = places.address == UsualAddress();
-  words.colours = ::isatty(STDOUT_FILENO) == 1 &&
-                  Variable("NO_COLOR").empty() && Variable("TERM") != "dumb";
+  words.colours = MayColour(STDOUT_FILENO);
   return PrintText(UpText(info, words));
 }
 
@@ -206,7 +196,7 @@ absl::StatusOr<v1::GetServerInfoResponse> Await(
     pid_t pid, const UpOptions& options, const DaemonPlaces& places,
     const InterruptWatcher& interrupts) {
   const absl::Time end = absl::Now() + options.wait;
-  Waiting waiting("sandglassd starts");
+  const WaitLine waiting("sandglassd starts");
   const auto last_words = [&] {
     return absl::StrCat("; its last words:\n",
                         LastLines(places.log, kLastWords));
@@ -219,7 +209,6 @@ absl::StatusOr<v1::GetServerInfoResponse> Await(
     }
     absl::StatusOr<v1::GetServerInfoResponse> info = Ask(places.address);
     if (info.ok()) return info;
-    waiting.Look();
     absl::SleepFor(kLook);
   }
   return absl::DeadlineExceededError(
@@ -242,6 +231,7 @@ int UpCommand(const UpOptions& options) {
   const auto show_if_up = [&]() -> std::optional<int> {
     const absl::StatusOr<v1::GetServerInfoResponse> info = Ask(places->address);
     if (!info.ok()) return std::nullopt;
+    if (options.json) return ShowAsJson(*info, *places, /*started=*/false);
     WriteAll(STDERR_FILENO,
              "sandglass: it is up already; to start it anew: sandglass down\n");
     return Show(*info, *places, "");
@@ -269,7 +259,10 @@ int UpCommand(const UpOptions& options) {
   }
   const absl::StatusOr<v1::GetServerInfoResponse> info =
       Await(*pid, options, *places, **interrupts);
-  if (info.ok()) return Show(*info, *places, group);
+  if (info.ok()) {
+    return options.json ? ShowAsJson(*info, *places, /*started=*/true)
+                        : Show(*info, *places, group);
+  }
   const int code = Fail(info.status());
   // Half of a daemon is of no use to anybody.
   if (process.ok() && !process->WaitForEnd(absl::ZeroDuration())) {
@@ -300,7 +293,7 @@ int DownCommand(const DownOptions& options) {
     // What a daemon left that was killed, or that ended by itself.
     const absl::Status removed =
         lock.ok() ? RemoveRemains(*places) : absl::OkStatus();
-    return removed.ok() ? PrintText("no daemon is up\n") : Fail(removed);
+    return removed.ok() ? ShowEnd(options, false) : Fail(removed);
   }
   if (!options.now) {
     const absl::Status asked = process->Signal(SIGTERM);
@@ -309,19 +302,19 @@ int DownCommand(const DownOptions& options) {
     // not wait for this one.
     *lock = UniqueFd();
     {
-      Waiting waiting("waiting for runs to end; down --now doesn't");
-      while (!process->WaitForEnd(kLook)) waiting.Look();
+      const WaitLine waiting("waiting for runs to end; down --now doesn't");
+      while (!process->WaitForEnd(kLook)) continue;
     }
     lock = LockUp(*places, kOthersWait);
     // Another one has tidied up, or started a daemon in its place.
     if (absl::IsNotFound(lock.status()) ||
         DaemonProcess::Recorded(*places).ok()) {
-      return PrintText("sandglassd is down\n");
+      return ShowEnd(options, true);
     }
     if (!lock.ok()) return Fail(lock.status());
   }
   const absl::Status ended = EndDaemon(*process, *places);
-  return ended.ok() ? PrintText("sandglassd is down\n") : Fail(ended);
+  return ended.ok() ? ShowEnd(options, true) : Fail(ended);
 }
 
 int LogsCommand(const LogsOptions& options) {

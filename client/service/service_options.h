@@ -16,12 +16,14 @@ struct UpOptions {
   std::string group;      // may use the socket; empty: see UpCommand
   absl::Duration wait = absl::Minutes(2);  // until it serves
   std::vector<std::string> arguments;      // more of sandglassd's own
+  bool json = false;
 };
 
 // Ends the daemon that `up` has started.
 struct DownOptions {
   std::string state_dir;
   bool now = false;  // without waiting for runs to end
+  bool json = false;
 };
 
 // Shows what that daemon wrote.

@@ -68,7 +68,10 @@ absl::StatusOr<UniqueFd> OpenParent(const std::string& path,
 int Download::Run(const std::string& path, const std::string& local) {
   v1::FileInfo info;
   const grpc::Status status = remote_.Stat(path, info);
-  if (!status.ok()) return remote_.Explain({absl::OkStatus(), status}, path);
+  if (!status.ok()) {
+    waiting_.End();
+    return remote_.Explain({absl::OkStatus(), status}, path);
+  }
   const bool into = absl::EndsWith(local, "/") || IsDirectory(local);
   const std::string last = LastName(path);
   if (info.type() != v1::FILE_TYPE_DIRECTORY) {
@@ -161,6 +164,7 @@ void Download::GetEntry(const v1::FileInfo& entry, const std::string& root,
       }
       return;
     default:
+      waiting_.End();
       WriteAll(STDERR_FILENO,
                absl::StrCat("sandglass: left out ", VisibleText(path),
                             entry.type() == v1::FILE_TYPE_SYMLINK
@@ -171,6 +175,7 @@ void Download::GetEntry(const v1::FileInfo& entry, const std::string& root,
 
 void Download::GetFile(const std::string& path, int directory,
                        const std::string& name) {
+  waiting_.Say(absl::StrCat("copying ", VisibleText(path)));
   absl::StatusOr<NewFile> file =
       NewFile::Create(directory, name, ExistingFile::kReplace);
   if (!file.ok()) return Trouble(path, file.status());
@@ -222,6 +227,7 @@ void Download::Trouble(const std::string& path, const absl::Status& status) {
 }
 
 void Download::Settle(const CopyEnd& end, const std::string& path) {
+  if (!end.ok()) waiting_.End();
   const int code = remote_.Explain(end, path);
   if (code_ == kExitOk) code_ = code;
   if (code > kExitSignalBase || RemoteFiles::EndsAll(end)) over_ = true;

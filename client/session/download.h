@@ -8,6 +8,7 @@
 #include "client/base/exit_codes.h"
 #include "client/base/unique_fd.h"
 #include "client/session/remote_files.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 
@@ -45,6 +46,7 @@ class Download {
   void Trouble(const std::string& path, const absl::Status& status);
 
   const RemoteFiles& remote_;
+  WaitLine waiting_{"copying"};
   UniqueFd top_;
   std::vector<Directory> pending_;
   v1::DownloadFilesRequest batch_;

@@ -1,17 +1,10 @@
 #include "client/session/session_calls.h"
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "client/base/json_text.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/utf8_check.h"
 
 namespace sandglass::client {
-
-int PrintJson(const google::protobuf::Message& message) {
-  absl::StatusOr<std::string> json = JsonText(message);
-  return json.ok() ? PrintText(*json) : Fail(json.status());
-}
 
 int PrintDone(absl::string_view session_id, absl::string_view what) {
   return PrintText(

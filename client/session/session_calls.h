@@ -9,8 +9,8 @@
 #include "client/connection/daemon.h"
 #include "client/connection/preparing_wait.h"
 #include "client/flags/options.h"
+#include "client/terminal/terminal_look.h"
 #include "google/protobuf/map.h"
-#include "google/protobuf/message.h"
 #include "grpcpp/client_context.h"
 
 // What the commands of `sandglass session` have in common.
@@ -31,13 +31,11 @@ int Call(const Daemon& daemon, Stub& stub,
   do {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kSessionPatience);
+    const WaitLine waiting("waiting for the daemon");
     status = (stub.*method)(&context, request, &response);
   } while (wait.Again(status));
   return status.ok() ? print(response) : FailCall(status, daemon);
 }
-
-// Prints the message as JSON to standard output. Returns the exit code.
-int PrintJson(const google::protobuf::Message& message);
 
 // Prints a line about something that was done.
 int PrintDone(absl::string_view session_id, absl::string_view what);

@@ -326,10 +326,13 @@ void SessionCommandLine::AddUpdate() {
   CLI::Option* labels =
       AddValues(app, "--label", "A mark; these replace all it has", "K=V");
   const auto no_labels = std::make_shared<bool>(false);
+  const auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "As proto JSON (UpdateSessionResponse)");
   app.add_flag("--no-labels", *no_labels, "Take all its marks away");
   commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
     SessionUpdateOptions taken;
     taken.session_id = ValueOf(id).value_or("");
+    taken.json = *json;
     absl::Status status = ParseTimeSpanFlag(idle_timeout, taken.idle_timeout);
     status.Update(ParseTimeSpanFlag(max_age, taken.max_age));
     absl::StatusOr<Pairs> pairs = PairsOf(labels);
@@ -348,9 +351,12 @@ void SessionCommandLine::AddUpdate() {
 
 void SessionCommandLine::AddVerb(SessionVerb verb, const std::string& name,
                                  const std::string& help) {
-  CLI::Option* id = AddSessionId(Add(name, help));
+  CLI::App& app = Add(name, help);
+  CLI::Option* id = AddSessionId(app);
+  const auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "The session as proto JSON");
   commands_.back().take = [=] {
-    return SessionVerbOptions{verb, ValueOf(id).value_or("")};
+    return SessionVerbOptions{verb, ValueOf(id).value_or(""), *json};
   };
 }
 
@@ -359,9 +365,11 @@ void SessionCommandLine::AddKernelVerb(KernelVerb verb, const std::string& name,
   CLI::App& app = Add(name, help);
   CLI::Option* id = AddSessionId(app);
   CLI::Option* context = AddContext(app);
+  const auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "The answer as proto JSON");
   commands_.back().take = [=] {
     return KernelVerbOptions{verb, ValueOf(id).value_or(""),
-                             ValueOf(context).value_or("")};
+                             ValueOf(context).value_or(""), *json};
   };
 }
 

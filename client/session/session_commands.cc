@@ -163,6 +163,7 @@ int Run(const Daemon& daemon, const SessionUpdateOptions& options) {
   return Call(
       daemon, *daemon.sessions, &SessionStub::UpdateSession, request,
       [&](const v1::UpdateSessionResponse& response) {
+        if (options.json) return PrintJson(response);
         return PrintDone(
             options.session_id,
             absl::StrCat("ends ", ExpiryText(response.session(), absl::Now())));
@@ -176,15 +177,18 @@ int Run(const Daemon& daemon, const SessionVerbOptions& options) {
     v1::PauseSessionRequest request;
     request.set_session_id(options.session_id);
     return Call(daemon, *daemon.sessions, &SessionStub::PauseSession, request,
-                [&](const v1::PauseSessionResponse&) {
-                  return PrintDone(options.session_id, "is paused");
+                [&](const v1::PauseSessionResponse& response) {
+                  return options.json
+                             ? PrintJson(response)
+                             : PrintDone(options.session_id, "is paused");
                 });
   }
   v1::ResumeSessionRequest request;
   request.set_session_id(options.session_id);
   return Call(daemon, *daemon.sessions, &SessionStub::ResumeSession, request,
-              [&](const v1::ResumeSessionResponse&) {
-                return PrintDone(options.session_id, "goes on");
+              [&](const v1::ResumeSessionResponse& response) {
+                return options.json ? PrintJson(response)
+                                    : PrintDone(options.session_id, "goes on");
               });
 }
 
@@ -197,7 +201,8 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
     request.set_session_id(options.session_id);
     request.set_context(options.context);
     return Call(daemon, *daemon.sessions, &SessionStub::InterruptKernel,
-                request, [](const v1::InterruptKernelResponse& response) {
+                request, [&](const v1::InterruptKernelResponse& response) {
+                  if (options.json) return PrintJson(response);
                   return PrintText(response.interrupted()
                                        ? "interrupted\n"
                                        : "nothing ran that could be "
@@ -210,6 +215,7 @@ int Run(const Daemon& daemon, const KernelVerbOptions& options) {
   return Call(
       daemon, *daemon.sessions, &SessionStub::RestartKernel, request,
       [&](const v1::RestartKernelResponse& response) {
+        if (options.json) return PrintJson(response);
         for (const v1::KernelInfo& kernel : response.session().kernels()) {
           if (kernel.context() == options.context &&
               (kernel.state() != v1::KERNEL_STATE_NOT_STARTED ||

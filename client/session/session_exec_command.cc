@@ -175,11 +175,12 @@ int Run(const Daemon& daemon, const SessionStopOptions& options) {
     request.set_exec_id(id);
     request.set_signal(options.signal);
     if (options.grace) *request.mutable_grace() = ToProto(*options.grace);
-    const int done =
-        Call(daemon, *daemon.execs, &ExecStub::StopExec, request,
-             [&](const v1::StopExecResponse&) {
-               return PrintText(absl::StrCat(VisibleText(id), "\n"));
-             });
+    const int done = Call(
+        daemon, *daemon.execs, &ExecStub::StopExec, request,
+        [&](const v1::StopExecResponse& response) {
+          return options.json ? PrintJson(response)
+                              : PrintText(absl::StrCat(VisibleText(id), "\n"));
+        });
     if (code == kExitOk) code = done;
     if (done == kExitBrokenPipe) break;
   }

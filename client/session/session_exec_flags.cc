@@ -176,10 +176,14 @@ void SessionCommandLine::AddStop() {
   CLI::Option* grace =
       AddValue(app, "--grace",
                "How long it has until it is killed (default: 5s)", "TIME");
+  const auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json,
+               "As proto JSON (StopExecResponse), a line for each");
   commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
     SessionStopOptions taken;
     taken.session_id = ValueOf(id).value_or("");
     taken.exec_ids = exec_ids->results();
+    taken.json = *json;
     if (const std::optional<std::string> text = ValueOf(signal)) {
       absl::StatusOr<int> number = ParseSignal(*text);
       if (!number.ok()) {

@@ -21,6 +21,7 @@
 #include "client/session/remote_files.h"
 #include "client/session/session_calls.h"
 #include "client/terminal/interrupt_watcher.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -149,8 +150,10 @@ int SessionRestoreCommand(const std::string& address,
   start.set_path(options.path);
   start.set_replace(options.replace);
   v1::RestoreFilesResponse response;
+  WaitLine waiting("unpacking");
   const CopyEnd end = remote.Restore(
       std::move(start), file.valid() ? file.get() : STDIN_FILENO, response);
+  waiting.End();
   if (!end.ok()) {
     const int code = remote.Explain(end, options.input);
     const std::string reason = ErrorReason(end.call);
@@ -162,6 +165,7 @@ int SessionRestoreCommand(const std::string& address,
     }
     return code;
   }
+  if (options.json) return PrintJson(response);
   return PrintText(absl::StrCat(
       response.files(), response.files() == 1 ? " file" : " files", ", ",
       FormatByteSize(response.bytes()),

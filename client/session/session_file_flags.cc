@@ -138,6 +138,7 @@ void SessionCommandLine::AddRestore() {
       AddValue(app, "PATH", "A directory to unpack in (default: /workspace)");
   app.add_flag("--replace", options->replace,
                "Remove first what is in the directory");
+  app.add_flag("--json", options->json, "As proto JSON (RestoreFilesResponse)");
   commands_.back().take = [=] {
     SessionRestoreOptions taken = *options;
     taken.session_id = ValueOf(id).value_or("");

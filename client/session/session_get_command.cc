@@ -15,6 +15,7 @@
 #include "client/session/remote_files.h"
 #include "client/session/session_calls.h"
 #include "client/terminal/interrupt_watcher.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -60,8 +61,10 @@ int SaveSnapshot(const RemoteFiles& remote,
   absl::StatusOr<NewFile> file =
       NewFile::Create(parent->get(), name, ExistingFile::kReplace);
   if (!file.ok()) return Fail(file.status());
+  WaitLine waiting(absl::StrCat("writing ", VisibleText(*options.output)));
   CopyEnd end = remote.Snapshot(
       options.path, [&](absl::string_view data) { return file->Write(data); });
+  waiting.End();
   if (end.ok()) end.local = file->Place(0644);
   return remote.Explain(end, *options.output);
 }
@@ -69,11 +72,13 @@ int SaveSnapshot(const RemoteFiles& remote,
 int PrintSnapshot(const RemoteFiles& remote,
                   const SessionSnapshotOptions& options) {
   int error = 0;
+  WaitLine waiting("writing the archive");
   const CopyEnd end =
       remote.Snapshot(options.path, [&](absl::string_view data) {
         error = WriteAll(STDOUT_FILENO, data);
         return absl::ErrnoToStatus(error, "cannot write the output");
       });
+  waiting.End();
   return error != 0 ? OutputFailure(error)
                     : remote.Explain(end, "standard output");
 }

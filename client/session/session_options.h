@@ -42,6 +42,7 @@ struct SessionUpdateOptions {
   std::optional<absl::Duration> idle_timeout;
   std::optional<absl::Duration> max_age;
   std::optional<Pairs> labels;  // replace the old ones
+  bool json = false;
 };
 
 // Commands whose only argument is a session.
@@ -49,6 +50,7 @@ enum class SessionVerb { kPause, kResume };
 struct SessionVerbOptions {
   SessionVerb verb = SessionVerb::kPause;
   std::string session_id;
+  bool json = false;
 };
 
 // Commands for one kernel of a session.
@@ -57,6 +59,7 @@ struct KernelVerbOptions {
   KernelVerb verb = KernelVerb::kInterrupt;
   std::string session_id;
   std::string context;
+  bool json = false;
 };
 
 // Either some ids, or all sessions with these labels.
@@ -134,6 +137,7 @@ struct SessionStopOptions {
   std::vector<std::string> exec_ids;
   int signal = 0;  // 0: the daemon's choice
   std::optional<absl::Duration> grace;
+  bool json = false;
 };
 
 struct SessionForkOptions {
@@ -158,6 +162,7 @@ struct SessionRestoreOptions {
   std::string input;  // "-" is standard input
   std::string path;   // empty: /workspace
   bool replace = false;
+  bool json = false;
 };
 
 using SessionOptions =

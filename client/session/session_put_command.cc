@@ -25,6 +25,7 @@
 #include "client/session/remote_paths.h"
 #include "client/session/session_calls.h"
 #include "client/terminal/interrupt_watcher.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -72,6 +73,7 @@ class Upload {
     v1::FileInfo info;
     const grpc::Status status = remote_.Stat(options.remote, info);
     if (!status.ok() && ErrorReason(status) != "FILE_NOT_FOUND") {
+      waiting_.End();
       return remote_.Explain({absl::OkStatus(), status}, options.remote);
     }
     const bool into =
@@ -143,6 +145,7 @@ class Upload {
     } else if (S_ISREG(info.st_mode)) {
       PutFile(local, target, O_NOFOLLOW);
     } else {
+      waiting_.End();
       WriteAll(STDERR_FILENO,
                absl::StrCat("sandglass: left out ", VisibleText(local),
                             S_ISLNK(info.st_mode) ? ": a symbolic link\n"
@@ -151,6 +154,7 @@ class Upload {
   }
 
   void PutFile(const std::string& local, const std::string& target, int flags) {
+    waiting_.Say(absl::StrCat("copying ", VisibleText(local)));
     UniqueFd fd(open(local.c_str(), O_RDONLY | O_CLOEXEC | flags));
     struct stat info = {};
     if (!fd.valid() || fstat(fd.get(), &info) != 0) {
@@ -216,12 +220,14 @@ class Upload {
   }
 
   void Settle(const CopyEnd& end, const std::string& local) {
+    if (!end.ok()) waiting_.End();
     const int code = remote_.Explain(end, local);
     if (code_ == kExitOk) code_ = code;
     if (code > kExitSignalBase || RemoteFiles::EndsAll(end)) over_ = true;
   }
 
   const RemoteFiles remote_;
+  WaitLine waiting_{"copying"};
   std::vector<Directory> pending_;
   v1::UploadFilesRequest batch_;
   std::vector<std::string> locals_;  // of the files in the batch

@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "client/base/file_io.h"
 #include "client/base/unique_fd.h"
+#include "client/terminal/terminal_look.h"
 
 namespace sandglass::client {
 namespace {
@@ -28,11 +29,6 @@ constexpr char kTerminal[] = "/dev/tty";
 constexpr size_t kMaxText = size_t{1} << 20;
 constexpr absl::Duration kPoll = absl::Milliseconds(50);
 constexpr absl::Duration kGrace = absl::Seconds(2);
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? "" : value;
-}
 
 absl::Status Failed(const std::string& what) {
   return absl::UnavailableError(absl::StrCat(what, " (",
@@ -45,7 +41,7 @@ class PrivateDirectory {
  public:
   PrivateDirectory() {
     for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
-      const std::string below = Variable(name);
+      const std::string below = EnvironmentVariable(name);
       if (!below.empty() && below.front() == '/' && Make(below)) return;
     }
     Make("/tmp");
@@ -124,8 +120,8 @@ void EndEditor(pid_t child) {
 
 // Runs the user's editor over a file, in the foreground.
 absl::Status Edit(const std::string& path, InterruptWatcher& interrupts) {
-  std::string editor = Variable("VISUAL");
-  if (editor.empty()) editor = Variable("EDITOR");
+  std::string editor = EnvironmentVariable("VISUAL");
+  if (editor.empty()) editor = EnvironmentVariable("EDITOR");
   if (editor.empty()) editor = "vi";
   // As in other programs, it may be a command with arguments.
   const std::string command = absl::StrCat("exec ", editor, " \"$1\"");

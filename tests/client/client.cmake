@@ -63,9 +63,14 @@ add_executable(client_test
   unit/client/agent/conversation_repair_test.cc
   unit/client/service/up_text_test.cc
   unit/client/service/local_daemon_test.cc
-  client/cli/completion_test.cc)
+  client/cli/completion_test.cc
+  unit/client/terminal/inline_image_test.cc
+  client/cli/json_test.cc
+  client/cli/error_style_test.cc
+  client/cli/locale_test.cc)
 target_compile_definitions(client_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
+  SANDGLASS_COMMAND_LINE_DOC="${PROJECT_SOURCE_DIR}/docs/command-line.md"
   SANDGLASS_SECURITY_DOC="${PROJECT_SOURCE_DIR}/docs/security.md"
   SANDGLASS_VERDICTS_DOC="${PROJECT_SOURCE_DIR}/docs/verdicts.md")
 target_link_libraries(client_test PRIVATE

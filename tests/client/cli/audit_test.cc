@@ -108,6 +108,24 @@ TEST_F(CliAuditTest, FindsTampering) {
   EXPECT_THAT(shorter.out, HasSubstr("note: "));
 }
 
+TEST_F(CliAuditTest, SaysTheSameAsJson) {
+  auto json = nlohmann::json::parse(
+      Audit({"verify", dir_.path(), "--json"}).out, nullptr, false);
+  EXPECT_EQ(json["as_written"], true);
+  EXPECT_EQ(json["lines"], 4);
+  EXPECT_EQ(json["head"],
+            (nlohmann::json{{"seq", head_.seq}, {"hash", head_.hash}}));
+  EXPECT_EQ(nlohmann::json::parse(Audit({"head", dir_.path(), "--json"}).out),
+            json["head"]);
+  Replace(At(1), "\"outcome\":\"OK\"", "\"outcome\":\"no\"");
+  const SubprocessResult result = Audit({"verify", dir_.path(), "--json"});
+  EXPECT_EQ(result.exit_code, 1);
+  json = nlohmann::json::parse(result.out, nullptr, false);
+  EXPECT_EQ(json["as_written"], false);
+  EXPECT_EQ(json["findings"][0]["kind"], "tampering");
+  EXPECT_EQ(json["findings"][0]["line"], 2);
+}
+
 TEST_F(CliAuditTest, AHeadShowsWhatWasCutOff) {
   const std::string head = Audit({"head", dir_.path()}).out;
   EXPECT_EQ(head, FormatAuditHead(head_) + "\n");

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -15,6 +17,7 @@ namespace sandglass::client {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::ReadFile;
 using testing::WriteFile;
 
@@ -215,6 +218,51 @@ TEST(CliRichTest, NothingOfAResultReachesTheTerminalRaw) {
             "sandglass: OK after 12.3 ms (run r-1)\n"
             "sandglass: this run began with an empty state, that of the runs "
             "before it is lost: \\x1b[2J\n");
+}
+
+TEST(CliRichTest, ATerminalThatCanShowsPicturesAboveTheirNames) {
+  FakeDaemon daemon;
+  const std::string png(
+      "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\1\0\0\0\1\x08\0\0\0\0CRC."
+      "\0\0\0\0IENDCRC.",
+      45);
+  v1::RunCodeResponse response = ResponseWith(v1::OUTCOME_OK);
+  response.mutable_stdout()->set_data("text");
+  *response.add_results() = RichOf(4, 0, {{"image/png", png}});
+  // Says it is a picture.
+  *response.add_results() = RichOf(4, 0, {{"image/png", "\x1b[2J"}});
+  v1::OutputFile& file = *response.add_files();
+  file.set_path("plot.png");
+  file.set_content(png);
+  daemon.Answer(response);
+  SubprocessOptions options =
+      daemon.Client({"run", "--rich", "-q", "-l", "py", "-c", "x", "--fetch",
+                     "*.png", "--no-stream"});
+  options.terminal = true;
+  options.env.push_back("KITTY_WINDOW_ID=1");
+  const std::string picture = absl::StrCat("\x1b_Ga=T,f=100,q=2,m=0;",
+                                           absl::Base64Escape(png), "\x1b\\\n");
+  EXPECT_EQ(RunProcess(options).out,
+            absl::StrCat("text\n", picture,
+                         "[image/png] sandglass-results/run-1-1.png\n"
+                         "[image/png] sandglass-results/run-1-2.png\n",
+                         picture));
+  // Elsewhere, and for whoever doesn't want them, nothing but the names.
+  std::filesystem::remove_all(daemon.directory().Path("sandglass-results"));
+  std::filesystem::remove(daemon.directory().Path("plot.png"));
+  options.env.push_back("SANDGLASS_IMAGES=none");
+  EXPECT_EQ(RunProcess(options).out,
+            "text\n[image/png] sandglass-results/run-1-1.png\n"
+            "[image/png] sandglass-results/run-1-2.png\n");
+  std::filesystem::remove_all(daemon.directory().Path("sandglass-results"));
+  std::filesystem::remove(daemon.directory().Path("plot.png"));
+  options.env.back() = "SANDGLASS_IMAGES=kitty";
+  options.terminal = false;
+  EXPECT_THAT(RunProcess(options).out, Not(HasSubstr("\x1b_G")));
+  options.env.back() = "SANDGLASS_IMAGES=sixel";
+  EXPECT_EQ(RunProcess(options).err,
+            "sandglass: SANDGLASS_IMAGES 'sixel': write auto, kitty, iterm or "
+            "none\n");
 }
 
 TEST(CliRichTest, CtrlCCancelsTheCallAndShowsWhatCame) {

@@ -1,6 +1,8 @@
 // The binary with a terminal as its standard output and error.
 #include <string>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/fake/fake_daemon.h"
@@ -8,6 +10,7 @@
 namespace sandglass::client {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -49,6 +52,26 @@ TEST(CliTerminalTest, OnlyOurOwnColoursAreThereAndTheyCanBeTurnedOff) {
             "sandglass: \x1b[32mOK\x1b[0m after 12.3 ms (run r-1)\n");
   options.env.push_back("NO_COLOR=1");
   EXPECT_THAT(RunProcess(options).out, Not(HasSubstr("\x1b")));
+}
+
+TEST(CliTerminalTest, ALongWaitForTheStartIsSaidAndTakenAway) {
+  FakeDaemon daemon;
+  absl::Notification seen;
+  daemon.on_stream = [&](grpc::ServerContext&, const v1::RunCodeRequest&,
+                         StreamWriter& writer) {
+    seen.WaitForNotificationWithTimeout(absl::Seconds(20));
+    SendStarted(writer);
+    SendResult(writer, ResponseWith(v1::OUTCOME_OK));
+    return grpc::Status::OK;
+  };
+  SubprocessOptions options = daemon.Client({"run", "-l", "py", "-c", "x"});
+  options.terminal = true;
+  options.env.push_back("NO_COLOR=1");
+  Subprocess client(options);
+  EXPECT_TRUE(client.ReadUntil("\rwaiting for the run to start (1 s)\x1b[K"));
+  seen.Notify();
+  EXPECT_THAT(client.Wait().out,
+              EndsWith("\r\x1b[Ksandglass: OK after 12.3 ms (run r-1)\n"));
 }
 
 TEST(CliTerminalTest, TheVerdictStartsOnALineOfItsOwn) {

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/client/fake/fake_daemon.h"
 
 namespace sandglass::client {
@@ -148,6 +149,19 @@ TEST_F(CliTopTest, WithOnceItPrintsPlainTextOnATerminalToo) {
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("run-done"));
   EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CliTopTest, AsJsonItIsOneLookAtAll) {
+  const SubprocessResult result = daemon_.RunClient({"top", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(looks_.load(), 1);
+  const auto json = nlohmann::json::parse(result.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << result.out;
+  EXPECT_EQ(json["status"]["version"], "0.1.0");
+  EXPECT_THAT(json["ended"].dump(), HasSubstr("run-done"));
+  for (const char* name : {"active", "sessions"}) {
+    EXPECT_TRUE(json[name].is_object()) << name;
+  }
 }
 
 TEST_F(CliTopTest, WithoutADaemonToBeginWithItSaysSo) {

@@ -181,6 +181,28 @@ TEST_F(AgentTest, UploadsAndBringsFilesAndImagesBack) {
   EXPECT_THAT(Asked(1).dump(), HasSubstr("data:image/png;base64,"));
 }
 
+TEST_F(AgentTest, ATerminalThatCanShowsPictures) {
+  Script({ChatTurn("", {RunPython(
+                           "import struct, zlib\n"
+                           "def chunk(type, data):\n"
+                           "  return struct.pack('>I', len(data)) + type + data"
+                           " + struct.pack('>I', zlib.crc32(type + data))\n"
+                           "class P:\n  def _repr_png_(self):\n"
+                           "    return (b'\\x89PNG\\r\\n\\x1a\\n' +\n"
+                           "      chunk(b'IHDR', struct.pack('>IIBBBBB', 1, 1,"
+                           " 8, 0, 0, 0, 0)) +\n"
+                           "      chunk(b'IDAT', zlib.compress(b'xy')) +\n"
+                           "      chunk(b'IEND', b''))\nP()")}),
+          ChatTurn("done")});
+  client::SubprocessOptions options = Options({"go"});
+  options.terminal = true;
+  options.env.push_back("KITTY_WINDOW_ID=1");
+  const client::SubprocessResult result = client::RunProcess(options);
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_THAT(result.out,
+              HasSubstr("\x1b_Ga=T,f=100,q=2,m=0;iVBORw0KGgoAAAANSUhEUg"));
+}
+
 TEST_F(AgentTest, WhatTheModelIsToldToFillIsThere) {
   Script(
       {ChatTurn("", {{"write_file", {{"path", "/tmp/x"}, {"content", "x"}}}}),

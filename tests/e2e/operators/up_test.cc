@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/subprocess.h"
 #include "tests/support/temp_dir.h"
@@ -100,6 +101,11 @@ TEST_F(Up, ADaemonServesUntilItIsDown) {
   const Result again = Start();
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_THAT(again.text, HasSubstr("it is up already"));
+  const auto json = nlohmann::json::parse(Start("--json").text, nullptr, false);
+  EXPECT_EQ(json["address"], address());
+  EXPECT_EQ(json["log"], log());
+  EXPECT_EQ(json["started"], false);
+  EXPECT_FALSE(json["info"]["isolation"].empty());
 
   const Result logs = Sandglass("logs -n 1000");
   EXPECT_EQ(logs.exit_code, 0);
@@ -112,6 +118,7 @@ TEST_F(Up, ADaemonServesUntilItIsDown) {
   EXPECT_TRUE(WaitUntilDead(processes, absl::Seconds(10)));
   ExpectNothingLeft();
   EXPECT_EQ(Sandglass("down").text, "no daemon is up\n");
+  EXPECT_EQ(Sandglass("down --json").text, "{\"ended\":false}\n");
   EXPECT_EQ(Sandglass("logs").exit_code, 125);
 }
 

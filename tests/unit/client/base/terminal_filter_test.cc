@@ -118,6 +118,15 @@ TEST(VisibleTextTest, KeepsEverythingOnOneLine) {
   EXPECT_FALSE(IsPlainText("a\nb"));
 }
 
+TEST(AsciiTextTest, ShowsWhatIsBeyondAsciiAndNothingElse) {
+  EXPECT_EQ(AsciiText("a\x1b[1m\r\n"), "a\x1b[1m\r\n");
+  EXPECT_EQ(AsciiText("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
+            "\\u00e4\\u20ac\\u1f600");
+  EXPECT_EQ(AsciiText("\x9b"
+                      "1m\xe2\x82"),
+            "\\x9b1m\\xe2\\x82");
+}
+
 TEST(FindInvalidUtf8Test, NamesTheFirstBadByte) {
   EXPECT_EQ(FindInvalidUtf8("sch\xc3\xb6n"), absl::string_view::npos);
   EXPECT_EQ(FindInvalidUtf8("ab\xff"), 2u);

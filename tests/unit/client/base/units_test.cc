@@ -68,6 +68,9 @@ TEST(UnitsTest, ShowsTimes) {
   EXPECT_EQ(FormatTimeSpan(absl::Microseconds(999999)), "1.00 s");
   EXPECT_EQ(FormatTimeSpan(absl::Seconds(5)), "5.00 s");
   EXPECT_EQ(FormatTimeSpan(absl::Seconds(125)), "125 s");
+  // By a clock that was set back meanwhile.
+  EXPECT_EQ(FormatTimeSpan(-absl::Hours(1)), "0.00 ms");
+  EXPECT_EQ(FormatLongTime(-absl::Hours(1)), "0");
 }
 
 TEST(UnitsTest, ShowsSizes) {

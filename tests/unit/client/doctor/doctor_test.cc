@@ -312,8 +312,55 @@ TEST(DoctorReportTest, WhatALayerLacksIsSaidOfTheLayer) {
                            WhyLacking(examination.info, "process-limit")}}};
   EXPECT_EQ(DoctorExitCode(examination), kExitProtectionMissing);
   const std::string text = DoctorText(examination, Detail::kShort);
-  EXPECT_THAT(text, HasSubstr("mend the host, then start the daemon without"));
+  EXPECT_THAT(text,
+              HasSubstr("To do: a control group with the controller pids: "
+                        "Delegate=yes in the unit, or cgroup_parent; "
+                        "then start the daemon without"));
   EXPECT_THAT(text, Not(HasSubstr("Nothing is there against fork bombs")));
+}
+
+TEST(DoctorReportTest, WhatTheMachineCouldGainIsOnALineEach) {
+  Examination examination = GoodExamination();
+  const auto add = [&](const char* name, v1::LayerState state,
+                       const char* detail) {
+    v1::IsolationLayer& layer = *examination.info.add_isolation();
+    layer.set_name(name);
+    layer.set_state(state);
+    layer.set_detail(detail);
+  };
+  add("landlock", v1::LAYER_STATE_IN_FORCE, "ABI 2: file system rules");
+  add("landlock-scopes", v1::LAYER_STATE_NOT_AVAILABLE, "needs ABI 6");
+  add("module-search", v1::LAYER_STATE_NOT_AVAILABLE, "before Linux 6.14");
+  add("core-limit", v1::LAYER_STATE_NOT_AVAILABLE, "start it with LimitCORE=1");
+  add("disk-io-cap", v1::LAYER_STATE_IN_FORCE, "cgroup v1: reads");
+  const std::string text = DoctorText(examination, Detail::kShort);
+  EXPECT_THAT(
+      text,
+      HasSubstr("\nWhat this machine could still gain\n"
+                "  landlock         Linux 6.10 or newer, whose Landlock also "
+                "knows truncation (6.2) and device ioctls\n"
+                "  landlock-scopes  Linux 6.12 or newer with Landlock (here: "
+                "6.1.0-28-amd64)\n"
+                "  module-search    Linux 6.14 or newer; or sysctl "
+                "kernel.modprobe=, which ends the loading of modules on demand "
+                "(here: 6.1.0-28-amd64)\n"
+                "  core-limit       start it with LimitCORE=1\n"
+                "  disk-io-cap      cgroup v2 alone "
+                "(systemd.unified_cgroup_hierarchy=1), which also caps writes "
+                "through the page cache\n\n"));
+  const nlohmann::json json =
+      nlohmann::json::parse(DoctorJson(examination), nullptr, false);
+  EXPECT_EQ(json["gains"].size(), 5U);
+  EXPECT_EQ(json["gains"][3],
+            (nlohmann::json{{"what", "core-limit"},
+                            {"how", "start it with LimitCORE=1"}}));
+  // Where all is there, nothing is said.
+  examination.info.mutable_isolation(1)->set_detail("ABI 7: file system rules");
+  while (examination.info.isolation_size() > 2) {
+    examination.info.mutable_isolation()->RemoveLast();
+  }
+  EXPECT_THAT(DoctorText(examination, Detail::kShort),
+              Not(HasSubstr("could still gain")));
 }
 
 TEST(DoctorReportTest, NoticesOfTheDaemonAreShownAndCountAsNothing) {

@@ -54,7 +54,7 @@ TEST(OperatorCommandLineTest, TopLooksEverySecond) {
   EXPECT_EQ(options.interval, absl::Milliseconds(500));
   EXPECT_TRUE(options.once);
   EXPECT_THAT(Refused({"top", "--interval", "10ms"}),
-              HasSubstr("--interval: at least 100ms (see sandglass top "
+              HasSubstr("': write at least 100ms (see sandglass top "
                         "--help)"));
   EXPECT_THAT(Refused({"top", "--interval", "x"}), HasSubstr("is no time"));
 }
