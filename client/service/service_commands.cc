@@ -127,11 +127,12 @@ absl::Status MakeUpDirectory(const DaemonPlaces& places) {
   std::error_code error;
   std::filesystem::create_directories(
       std::filesystem::path(places.up_dir).parent_path(), error);
-  if (::mkdir(places.up_dir.c_str(), 0700) == 0 || errno == EEXIST) {
-    return absl::OkStatus();
+  if (!error && ::mkdir(places.up_dir.c_str(), 0700) != 0 && errno != EEXIST) {
+    error.assign(errno, std::generic_category());
   }
+  if (!error) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("can't make ", places.up_dir, ": ", strerrordesc_np(errno),
+      absl::StrCat("can't make ", places.up_dir, ": ", error.message(),
                    "; give another place by --state-dir"));
 }
 
