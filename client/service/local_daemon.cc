@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,10 @@ constexpr absl::Duration kEndWait = absl::Seconds(10);
 constexpr absl::Duration kBeat = absl::Milliseconds(10);
 // The start time in /proc/PID/stat, counted after the name in brackets.
 constexpr size_t kStartField = 19;
+constexpr char kShell[] = "/bin/sh";
+// Of what is to be started: it waits there for a line.
+constexpr int kGate = 3;
+constexpr char kWaitsAndBecomes[] = "read -r _ <&3 && exec \"$@\" 3<&-";
 
 std::string Words(int error) {
   const char* words = strerrordesc_np(error);
@@ -77,9 +82,11 @@ std::string FirstProgram(const std::vector<std::string>& paths) {
 // Runs a program to its end, in silence.
 void RunQuietly(const std::vector<std::string>& words,
                 const std::string& environment) {
-  const absl::StatusOr<pid_t> pid =
+  absl::StatusOr<HeldProcess> process =
       StartDetached(words, environment, "/dev/null");
-  if (pid.ok()) ::waitpid(*pid, nullptr, 0);
+  if (!process.ok()) return;
+  process->Go();
+  ::waitpid(process->pid(), nullptr, 0);
 }
 
 }  // namespace
@@ -178,11 +185,27 @@ bool DaemonProcess::WaitForEnd(absl::Duration timeout) const {
   return true;
 }
 
-absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
-                                    const std::string& environment,
-                                    const std::string& log) {
+void HeldProcess::Go() {
+  // Where it has ended meanwhile, its exit code says so.
+  (void)::send(gate_.get(), "\n", 1, MSG_NOSIGNAL);
+  gate_ = UniqueFd();
+}
+
+absl::StatusOr<HeldProcess> StartDetached(const std::vector<std::string>& words,
+                                          const std::string& environment,
+                                          const std::string& log) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::InternalError(
+        absl::StrCat("can't make a socket: ", Words(errno)));
+  }
+  UniqueFd gate(ends[0]);
+  const UniqueFd waits(ends[1]);
   std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
+  // The number of a process stays the same when it becomes another program.
+  for (const char* word : {kShell, "-c", kWaitsAndBecomes, "sandglass-up"}) {
+    argv.push_back(const_cast<char*>(word));
+  }
   for (const std::string& word : words) {
     argv.push_back(const_cast<char*>(word.c_str()));
   }
@@ -206,7 +229,8 @@ absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
                                    O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW,
                                    0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  posix_spawn_file_actions_adddup2(&files, waits.get(), kGate);
+  posix_spawn_file_actions_addclosefrom_np(&files, kGate + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
@@ -218,13 +242,13 @@ absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
                                             POSIX_SPAWN_SETSIGMASK |
                                             POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, words.front().c_str(), &files,
-                                  &attributes, argv.data(), envp.data());
+  const int error = ::posix_spawn(&pid, kShell, &files, &attributes,
+                                  argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  if (error == 0) return pid;
+  if (error == 0) return HeldProcess(pid, std::move(gate));
   return absl::InternalError(
-      absl::StrCat("can't start ", words.front(), ": ", Words(error)));
+      absl::StrCat("can't start ", kShell, ": ", Words(error)));
 }
 
 absl::Status EndDaemon(const DaemonProcess& process,

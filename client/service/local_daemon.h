@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/base/unique_fd.h"
 
 namespace sandglass::client {
 
@@ -62,12 +64,26 @@ class DaemonProcess {
   uint64_t start_;  // in clock ticks since boot: tells it from a later one
 };
 
-// Starts a program in a session of its own, with no standard input, and output
-// and errors into `log`. `words` begin with the program's path; `environment`
-// is one more "NAME=value", unless it is empty.
-absl::StatusOr<pid_t> StartDetached(const std::vector<std::string>& words,
-                                    const std::string& environment,
-                                    const std::string& log);
+// A process that waits to be told to go, and ends when this is gone before: so
+// nothing is started of which nobody took down who it is.
+class HeldProcess {
+ public:
+  HeldProcess(pid_t pid, UniqueFd gate) : pid_(pid), gate_(std::move(gate)) {}
+
+  pid_t pid() const { return pid_; }
+  void Go();
+
+ private:
+  pid_t pid_;
+  UniqueFd gate_;
+};
+
+// Makes a process in a session of its own, with no standard input, and output
+// and errors into `log`, that will be the program. `words` begin with the
+// program's path; `environment` is one more "NAME=value", unless it is empty.
+absl::StatusOr<HeldProcess> StartDetached(const std::vector<std::string>& words,
+                                          const std::string& environment,
+                                          const std::string& log);
 
 // Ends the daemon, with the runs that go on, then removes what it left: its
 // control groups, its socket, and what `up` keeps. DEADLINE_EXCEEDED when it is

@@ -117,11 +117,12 @@ absl::Status MakeUpDirectory(const DaemonPlaces& places) {
   std::error_code error;
   std::filesystem::create_directories(
       std::filesystem::path(places.up_dir).parent_path(), error);
-  if (::mkdir(places.up_dir.c_str(), 0700) == 0 || errno == EEXIST) {
-    return absl::OkStatus();
+  if (!error && ::mkdir(places.up_dir.c_str(), 0700) != 0 && errno != EEXIST) {
+    error.assign(errno, std::generic_category());
   }
+  if (!error) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("can't make ", places.up_dir, ": ", strerrordesc_np(errno),
+      absl::StrCat("can't make ", places.up_dir, ": ", error.message(),
                    "; give another place by --state-dir"));
 }
 
@@ -160,9 +161,9 @@ absl::StatusOr<UniqueFd> LockUp(const DaemonPlaces& places,
   return lock;
 }
 
-absl::StatusOr<pid_t> Start(const UpOptions& options,
-                            const DaemonPlaces& places,
-                            const std::string& group) {
+absl::StatusOr<HeldProcess> Start(const UpOptions& options,
+                                  const DaemonPlaces& places,
+                                  const std::string& group) {
   const absl::StatusOr<DaemonPrograms> programs = FindPrograms();
   if (!programs.ok()) return programs.status();
   std::vector<std::string> words;
@@ -246,26 +247,26 @@ int UpCommand(const UpOptions& options) {
   if (!lock.ok()) return Fail(lock.status());
   // By another one, for which this one has waited.
   if (const std::optional<int> shown = show_if_up()) return *shown;
-  const absl::StatusOr<pid_t> pid = Start(options, *places, group);
-  if (!pid.ok()) return Fail(pid.status());
-  const absl::StatusOr<DaemonProcess> process = DaemonProcess::Open(*pid);
-  if (process.ok()) {
-    const absl::Status recorded = process->Record(*places);
-    if (!recorded.ok()) {
-      // Nobody would find it again.
-      (void)EndDaemon(*process, *places);
-      return Fail(recorded);
-    }
+  absl::StatusOr<HeldProcess> held = Start(options, *places, group);
+  if (!held.ok()) return Fail(held.status());
+  const absl::StatusOr<DaemonProcess> process =
+      DaemonProcess::Open(held->pid());
+  const absl::Status recorded =
+      process.ok() ? process->Record(*places) : process.status();
+  if (!recorded.ok()) {
+    (void)RemoveRemains(*places);
+    return Fail(recorded);
   }
+  held->Go();
   const absl::StatusOr<v1::GetServerInfoResponse> info =
-      Await(*pid, options, *places, **interrupts);
+      Await(held->pid(), options, *places, **interrupts);
   if (info.ok()) {
     return options.json ? ShowAsJson(*info, *places, /*started=*/true)
                         : Show(*info, *places, group);
   }
   const int code = Fail(info.status());
   // Half of a daemon is of no use to anybody.
-  if (process.ok() && !process->WaitForEnd(absl::ZeroDuration())) {
+  if (!process->WaitForEnd(absl::ZeroDuration())) {
     (void)EndDaemon(*process, *places);
   } else {
     (void)RemoveRemains(*places);

@@ -57,21 +57,23 @@ class RecordedProcess : public ::testing::Test {
 TEST_F(RecordedProcess, IsFoundUntilItEnds) {
   EXPECT_EQ(DaemonProcess::Recorded(places_).status().code(),
             absl::StatusCode::kNotFound);
-  const auto pid = StartDetached({"/bin/sleep", "600"}, "", "/dev/null");
-  ASSERT_TRUE(pid.ok()) << pid.status();
-  const auto process = DaemonProcess::Open(*pid);
+  auto held = StartDetached({"/bin/sleep", "600"}, "", "/dev/null");
+  ASSERT_TRUE(held.ok()) << held.status();
+  const pid_t pid = held->pid();
+  const auto process = DaemonProcess::Open(pid);
   ASSERT_TRUE(process.ok()) << process.status();
   ASSERT_TRUE(process->Record(places_).ok());
   const auto found = DaemonProcess::Recorded(places_);
   ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->pid(), *pid);
+  EXPECT_EQ(found->pid(), pid);
+  held->Go();
   EXPECT_FALSE(found->WaitForEnd(absl::ZeroDuration()));
   EXPECT_TRUE(found->Signal(SIGKILL).ok());
   EXPECT_TRUE(found->WaitForEnd(absl::Seconds(10)));
   // Also while nobody has waited for it.
   EXPECT_EQ(DaemonProcess::Recorded(places_).status().code(),
             absl::StatusCode::kNotFound);
-  ::waitpid(*pid, nullptr, 0);
+  ::waitpid(pid, nullptr, 0);
   EXPECT_THAT(std::string(DaemonProcess::Recorded(places_).status().message()),
               HasSubstr("has ended"));
 }
@@ -91,15 +93,43 @@ TEST_F(RecordedProcess, AnotherOfTheSameNumberIsNotTakenForIt) {
 TEST(StartDetached, HasNoInputAndASessionOfItsOwn) {
   const TempDir dir;
   const std::string log = dir.path() + "/log";
-  const auto pid = StartDetached(
+  auto held = StartDetached(
       {"/bin/sh", "-c",
        "cat; echo $X; [ $(ps -o sid= -p $$) = $$ ] && echo own; echo bad >&2"},
       "X=y", log);
-  ASSERT_TRUE(pid.ok()) << pid.status();
-  ::waitpid(*pid, nullptr, 0);
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_EQ(LastLines(log, 9), "");
+  held->Go();
+  ::waitpid(held->pid(), nullptr, 0);
   EXPECT_EQ(LastLines(log, 9), "y\nown\nbad\n");
-  EXPECT_EQ(StartDetached({"/nonexistent"}, "", log).status().code(),
-            absl::StatusCode::kInternal);
+}
+
+// As after a SIGKILL to what holds it.
+TEST(StartDetached, NothingIsStartedWithoutWhoHoldsIt) {
+  const TempDir dir;
+  const std::string log = dir.path() + "/log";
+  pid_t pid = 0;
+  {
+    const auto held = StartDetached({"/bin/echo", "started"}, "", log);
+    ASSERT_TRUE(held.ok()) << held.status();
+    pid = held->pid();
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_NE(status, 0);
+  EXPECT_EQ(LastLines(log, 9), "");
+}
+
+TEST(StartDetached, WhatIsNoProgramIsSaidInTheLog) {
+  const TempDir dir;
+  const std::string log = dir.path() + "/log";
+  auto held = StartDetached({"/nonexistent"}, "", log);
+  ASSERT_TRUE(held.ok()) << held.status();
+  held->Go();
+  int status = 0;
+  ASSERT_EQ(::waitpid(held->pid(), &status, 0), held->pid());
+  EXPECT_NE(status, 0);
+  EXPECT_THAT(LastLines(log, 9), HasSubstr("/nonexistent"));
 }
 
 }  // namespace
