@@ -53,7 +53,7 @@ TEST(DescribeCall, AcceptsAnyArguments) {
   EXPECT_EQ(DescribeCall(call), "i386:102(0, 0, 0)=EPERM");
   call.architecture = 0x12345;
   EXPECT_EQ(DescribeCall(call), "architecture-12345:102(0, 0, 0)=EPERM");
-  call = Call(0);
+  call = Call(SYS_read);
   call.error = 4000;
   EXPECT_EQ(DescribeCall(call), "read(0, 0, 0)=errno-4000");
   call.error = std::numeric_limits<int>::min();
