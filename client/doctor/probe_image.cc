@@ -4,8 +4,8 @@
 
 #include "client/doctor/starters.h"
 
-// The build defines SANDGLASS_PROBE_PATH. The names are global, since GNU ld takes
-// two local ones that arm64's clang asks for for one.
+// The build defines SANDGLASS_PROBE_PATH. The names are global, since GNU ld
+// takes two local ones that arm64's clang asks for for one.
 asm(R"(
   .section .rodata
   .globl sandglass_probe_begin, sandglass_probe_end
