@@ -2,14 +2,15 @@
 # Installs the packages of Debian 12 or 13 that Sandglass needs.
 #
 #   sudo deploy/install-deps.sh
-#       [--run|--languages [ID…]|--libraries|--build|--test|--list-run]
+#       [--run|--languages [ID…]|--libraries|--build|--test|--list-run|--list-build]
 #
 #   --run    what the programs need to run
 #   --languages  that, and the runtimes of all languages, or of those
 #   --libraries  that, and what installs their libraries
 #   --build  also what building them needs (the default)
 #   --test   also what tests, style checks and the benchmark need
-#   --list-run   only print the names that --run stands for
+#   --list-run, --list-build   only print the names that --run or --build stands
+#            for; those of Debian 12
 #
 # Does nothing, fast, when everything is there.
 set -euo pipefail
@@ -111,7 +112,7 @@ TEST_PACKAGES=(
 declare -A COMMAND_WILL_DO=([npm]=/usr/bin/npm)
 
 usage() {
-  say "usage: sudo $0 [--run|--languages [ID…]|--libraries|--build|--test|--list-run]"
+  say "usage: sudo $0 [--run|--languages [ID…]|--libraries|--build|--test|--list-run|--list-build]"
 }
 
 # Prints the packages among the arguments that are not installed.
@@ -150,7 +151,7 @@ explain() {
 main() {
   # Of the images that the project makes, where nothing is to be installed here.
   local debian=12 list wanted run build test
-  [[ ${1:-} == --list-run ]] || need_debian
+  [[ ${1:-} == --list-* ]] || need_debian
   read -rd '' -a run <<<"${RUN_OF[$debian]}" || true
   read -rd '' -a build <<<"${BUILD_OF[$debian]}" || true
   read -rd '' -a test <<<"${TEST_OF[$debian]}" || true
@@ -166,6 +167,7 @@ main() {
     --build) packages+=("${BUILD_PACKAGES[@]}" "${build[@]}") ;;
     --test) packages+=("${BUILD_PACKAGES[@]}" "${build[@]}" "${test[@]}" "${LANGUAGE_PACKAGES[@]}" "${LIBRARY_PACKAGES[@]}" "${TEST_PACKAGES[@]}") ;;
     --list-run) printf '%s\n' "${packages[@]}"; exit 0 ;;
+    --list-build) printf '%s\n' "${packages[@]}" "${BUILD_PACKAGES[@]}" "${build[@]}"; exit 0 ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac

@@ -16,6 +16,10 @@
 # after ONE_AT_A_TIME, which fill the machine or measure it, only one does: they
 # have the lock full_machine.
 function(sandglass_add_suites target prefix)
+  # Programs for another machine can't be asked.
+  if(CMAKE_CROSSCOMPILING)
+    return()
+  endif()
   set(properties)
   set(nightly)
   set(parts)

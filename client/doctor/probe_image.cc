@@ -4,9 +4,12 @@
 
 #include "client/doctor/starters.h"
 
-// The build defines SANDGLASS_PROBE_PATH.
+// The build defines SANDGLASS_PROBE_PATH. The names are global, since GNU ld
+// takes two local ones that arm64's clang asks for for one.
 asm(R"(
   .section .rodata
+  .globl sandglass_probe_begin, sandglass_probe_end
+  .hidden sandglass_probe_begin, sandglass_probe_end
   .balign 16
 sandglass_probe_begin:
   .incbin ")" SANDGLASS_PROBE_PATH R"("

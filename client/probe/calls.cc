@@ -54,6 +54,7 @@ void TryClone3() {
   Report("clone3", child, errno);
 }
 
+#if defined(__x86_64__)
 // Makes a system call through the 32-bit interface; returns what the kernel has
 // put into eax.
 long CallI386(long number) {
@@ -87,6 +88,20 @@ void TryForeignArchitectures() {
   }
 }
 
+void TryHardware() {
+  Try("modify_ldt", SYS_modify_ldt, 0, nullptr, 0);
+  Try("iopl", SYS_iopl, 3);
+  TryForeignArchitectures();
+}
+#else
+// Other machines have no such calls.
+void TryHardware() {
+  for (const char* name : {"modify_ldt", "iopl", "x32-getpid", "i386-getpid"}) {
+    ReportText(name, "absent");
+  }
+}
+#endif
+
 void TryRights() {
   Try("setuid-0", SYS_setuid, 0);
   Try("setgid-0", SYS_setgid, 0);
@@ -100,7 +115,8 @@ void TryRights() {
   Try("kill-init", SYS_kill, 1, 0);
   Try("sethostname", SYS_sethostname, "", -1);
   Try("chroot", SYS_chroot, "/workspace");
-  Try("mknod-device", SYS_mknod, "/workspace/device", S_IFBLK | 0600, 0x0800);
+  Try("mknod-device", SYS_mknodat, AT_FDCWD, "/workspace/device",
+      S_IFBLK | 0600, 0x0800);
   const rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
   Try("raise-rlimit", SYS_prlimit64, 0, RLIMIT_NOFILE, &unlimited, nullptr);
   Try("nice-up", SYS_setpriority, PRIO_PROCESS, 0, -10);
@@ -144,8 +160,6 @@ void TryKernelInterfaces() {
   Try("io_uring_setup", SYS_io_uring_setup, 1, nullptr);
   Try("io_uring_enter", SYS_io_uring_enter, -1, 0, 0, 0, nullptr, 0);
   Try("io_uring_register", SYS_io_uring_register, -1, 0, nullptr, 0);
-  Try("modify_ldt", SYS_modify_ldt, 0, nullptr, 0);
-  Try("iopl", SYS_iopl, 3);
   Try("syslog", SYS_syslog, 10, nullptr, 0);
   Try("reboot", SYS_reboot, 0, 0, 0, nullptr);
   Try("init_module", SYS_init_module, nullptr, 0, "");
@@ -172,7 +186,7 @@ void TryKernelInterfaces() {
 void TryCalls() {
   TryRights();
   TryKernelInterfaces();
-  TryForeignArchitectures();
+  TryHardware();
   // Last: if something succeeds here, it changes the answers of the others.
   TryNamespacesAndMounts();
 }

@@ -3,6 +3,10 @@
 # another, which needs gRPC, from the services in those called *_service.proto.
 # Generated headers are included by their path below proto/, for example
 # "sandglass/v1/run.pb.h".
+
+# Not gRPC's own target, which a build for another machine would take from there.
+find_program(SANDGLASS_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+
 function(sandglass_proto_library name)
   cmake_parse_arguments(arg "LITE" "SERVICES" "FILES" ${ARGN})
   set(out ${CMAKE_BINARY_DIR}/gen/${name})
@@ -20,7 +24,7 @@ function(sandglass_proto_library name)
     set(extra)
     if(arg_SERVICES AND file MATCHES "_service\\.proto$")
       set(generated_services ${out}/${stem}.grpc.pb.cc ${out}/${stem}.grpc.pb.h)
-      set(extra --grpc_out=${out} --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>)
+      set(extra --grpc_out=${out} --plugin=protoc-gen-grpc=${SANDGLASS_GRPC_PLUGIN})
     endif()
     add_custom_command(
       OUTPUT ${generated} ${generated_services}

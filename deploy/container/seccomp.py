@@ -50,11 +50,13 @@ def profile():
     return {
         "defaultAction": "SCMP_ACT_ERRNO",
         "defaultErrnoRet": ENOSYS,
-        # The jails' own filters refuse the second and the third, without a
-        # signal.
+        # The jails' own filters refuse the sub-architectures, without a signal.
         "archMap": [{
             "architecture": "SCMP_ARCH_X86_64",
             "subArchitectures": ["SCMP_ARCH_X86", "SCMP_ARCH_X32"],
+        }, {
+            "architecture": "SCMP_ARCH_AARCH64",
+            "subArchitectures": ["SCMP_ARCH_ARM"],
         }],
         "syscalls": [{
             "names": sorted(for_programs().union(JAILS, DAEMON)),

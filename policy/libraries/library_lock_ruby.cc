@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "policy/architecture/architecture.h"
 #include "policy/libraries/library_lock_syntax.h"
 #include "policy/libraries/library_syntax.h"
 #include "policy/text/quoted.h"
@@ -284,7 +285,8 @@ absl::StatusOr<LibraryLock> ReadRubyLock(absl::string_view text,
           gem.archives.begin()->second,
           absl::StrCat("has ", Quoted(name),
                        " for other platforms than Linux alone; run `bundle "
-                       "lock --add-platform x86_64-linux`"));
+                       "lock --add-platform ",
+                       kMachine, "-linux`"));
     }
     entries.push_back({.ecosystem = Ecosystem::kRuby,
                        .name = name,

@@ -4,13 +4,13 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/own_rules.h"
 #include "policy/seccomp/seccomp_compile.h"
 

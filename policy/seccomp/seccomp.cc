@@ -16,14 +16,20 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/seccomp_additions.h"
 #include "policy/text/json_reader.h"
 
 namespace sandglass::policy {
 namespace {
 
-// Numbers with bit 30 or a higher bit are x32's or don't exist.
-constexpr uint64_t kMaxNumber = 0x3fffffff;
+constexpr uint64_t kMaxNumber = kX32 - 1;
+
+// The number on an architecture. Negative: no call at all (__NR_SCMP_ERROR), or
+// one of other architectures, which libseccomp gives a number of its own.
+int NumberOn(uint32_t architecture, const std::string& name) {
+  return seccomp_syscall_resolve_name_arch(architecture, name.c_str());
+}
 
 struct Answer {
   std::string_view name;
@@ -233,7 +239,7 @@ class Loader {
       if (!number) continue;
       rule.syscall = name;
       rule.number = *number;
-      if (Register(set, rule, object)) rules_.push_back(rule);
+      if (Register(set, rule, object) && *number >= 0) rules_.push_back(rule);
     }
   }
 
@@ -254,20 +260,19 @@ class Loader {
   std::optional<int> Number(const std::string& name,
                             const std::map<std::string, uint64_t>& numbers,
                             JsonObject& object) {
-    // Negative: __NR_SCMP_ERROR, or libseccomp's own number for a call of other
-    // architectures.
-    const int known =
-        seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name.c_str());
+    const int known = NumberOn(kArchitecture, name);
+    // x86-64 alone has it: absent here, whatever the rules say.
+    if (known < 0 && NumberOn(AUDIT_ARCH_X86_64, name) >= 0) return known;
     const auto listed = numbers.find(name);
     if (listed == numbers.end()) {
       if (known >= 0) return known;
       const scmp_version* version = seccomp_version();
       object.AddError(
-          "calls",
-          absl::StrCat("\"", name, "\" is no x86-64 system call that ",
-                       "libseccomp ", version->major, ".", version->minor, ".",
-                       version->micro, " knows; for a newer one write its ",
-                       "number under \"numbers\""));
+          "calls", absl::StrCat("\"", name, "\" is no ", kArchitectureName,
+                                " system call that libseccomp ", version->major,
+                                ".", version->minor, ".", version->micro,
+                                " knows; for a newer one write its ",
+                                "number under \"numbers\""));
       return std::nullopt;
     }
     const int number = static_cast<int>(listed->second);

@@ -35,8 +35,9 @@ class SeccompPolicy {
       const std::string& directory, const std::string& name,
       const std::vector<std::string>& additions = {});
 
-  // Compiles for x86-64 to a binary tree over the call numbers. Takes about 0.1
-  // ms. RESOURCE_EXHAUSTED: the result exceeds the kernel's 4096 instructions.
+  // Compiles for this architecture to a binary tree over the call numbers.
+  // Takes about 0.1 ms. RESOURCE_EXHAUSTED: the result exceeds the kernel's
+  // 4096 instructions.
   absl::StatusOr<BpfProgram> Compile() const;
 
   // The call has no effect and succeeds.
@@ -53,7 +54,7 @@ class SeccompPolicy {
   };
   struct Rule {
     std::string syscall;
-    int number;  // on x86-64
+    int number;  // on this architecture
     int error;   // 0: allow; kIgnored; else the errno to fail with
     std::vector<ArgumentTest> tests;  // all must hold; empty: always
     std::string reason;

@@ -1,13 +1,12 @@
 #include "policy/seccomp/seccomp_additions.h"
 
-#include <sys/syscall.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "policy/architecture/architecture.h"
 #include "policy/text/json_reader.h"
 
 namespace sandglass::policy {

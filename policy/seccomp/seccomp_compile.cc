@@ -1,6 +1,5 @@
 #include "policy/seccomp/seccomp_compile.h"
 
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 
 #include <cerrno>
@@ -13,10 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-
-#if !defined(__x86_64__)
-#error "x86-64 only: the rules were checked for no other architecture"
-#endif
+#include "policy/architecture/architecture.h"
 
 // libseccomp's own compiler isn't used because it compares either all 64 bits
 // or masked bits for equality. It has no rule for "any int but these" (socket
@@ -202,6 +198,7 @@ std::vector<Segment> SplitNumbers(
     const std::vector<SeccompPolicy::Rule>& rules) {
   std::map<uint32_t, std::vector<const SeccompPolicy::Rule*>> calls;
   for (const SeccompPolicy::Rule& rule : rules) {
+    if (rule.number < 0) continue;  // no call of this architecture
     calls[static_cast<uint32_t>(rule.number)].push_back(&rule);
   }
   std::vector<Segment> segments = {{.first = 0, .action = kAbsent}};
@@ -263,9 +260,9 @@ absl::StatusOr<BpfProgram> CompileRules(
   // The architecture is checked first, because the same number means different
   // calls on different architectures (i386's socketcall is x86-64's getuid).
   const Label foreign = builder.Return(kAbsent);
-  return builder.Finish(builder.Load(
-      offsetof(seccomp_data, arch),
-      builder.Branch(BPF_JEQ, AUDIT_ARCH_X86_64, numbers, foreign)));
+  return builder.Finish(
+      builder.Load(offsetof(seccomp_data, arch),
+                   builder.Branch(BPF_JEQ, kArchitecture, numbers, foreign)));
 }
 
 }  // namespace sandglass::policy

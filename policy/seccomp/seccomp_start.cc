@@ -1,7 +1,6 @@
 #include "policy/seccomp/seccomp_start.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "policy/architecture/architecture.h"
 
 namespace sandglass::policy {
 namespace {
@@ -93,7 +93,7 @@ absl::StatusOr<uint32_t> AnswerTo(const BpfProgram& filter,
                                : of_kind[static_cast<size_t>(argument.kind)];
           }
           absl::StatusOr<uint32_t> answer =
-              EvaluateFilter(filter, AUDIT_ARCH_X86_64, call.number, arguments);
+              EvaluateFilter(filter, kArchitecture, call.number, arguments);
           if (!answer.ok() || *answer != SECCOMP_RET_ALLOW) return answer;
         }
       }

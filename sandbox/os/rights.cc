@@ -1,6 +1,5 @@
 #include "sandbox/os/rights.h"
 
-#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -8,12 +7,13 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+
+#include "policy/architecture/architecture.h"
 
 namespace sandglass::os {
 
@@ -105,17 +105,15 @@ Fd InstallAskingFilter(absl::Span<const sock_filter> filter) {
 }
 
 Fd AskBeforeSockets() {
-  // From this number on calls have the x32 calling convention.
-  constexpr uint32_t kX32 = 0x40000000;
   // What the shipped policy refuses, but perhaps not an operator's: a listener
   // of the program's own, which would be asked instead of this one; keys, which
   // have a domain in each network namespace; line disciplines that make network
   // channels.
   static constexpr sock_filter kFilter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 12),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, policy::kArchitecture, 0, 12),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kX32, 10, 0),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, policy::kX32, 10, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 9, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 8, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 7, 0),

@@ -56,6 +56,9 @@ bool FindMaskedProc(std::vector<std::string>& files,
     const std::string path = "/proc/" + std::string(name);
     struct stat info = {};
     if (::lstat(path.c_str(), &info) != 0) return false;
+    // Where it leads is masked, or isn't there: device-tree, which arm64 has,
+    // leads into /sys, and a jail's is empty.
+    if (S_ISLNK(info.st_mode)) continue;
     (S_ISDIR(info.st_mode) ? directories : files).push_back(path);
   }
   std::sort(files.begin(), files.end());

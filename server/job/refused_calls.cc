@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/syscall_names.h"
 #include "server/base/log.h"
 
@@ -86,14 +87,14 @@ std::string DescribeCalls(const sandbox::RefusedCalls& calls) {
 
 absl::Status CheckTraceable(
     const std::vector<sandbox::JailTemplate>& templates) {
-  // Both numbers are those of x86-64.
   struct Needed {
     const char* name;
     int number;
     uint64_t third_argument;
   };
-  constexpr Needed kNeeded[] = {{"sendmsg", 46, 0x4000 /* MSG_NOSIGNAL */},
-                                {"execve", 59, 0}};
+  constexpr Needed kNeeded[] = {
+      {"sendmsg", SYS_sendmsg, 0x4000 /* MSG_NOSIGNAL */},
+      {"execve", SYS_execve, 0}};
   for (const sandbox::JailTemplate& each : templates) {
     for (const Needed& needed : kNeeded) {
       if (policy::Allows(each.seccomp, needed.number, needed.third_argument)) {

@@ -1,6 +1,5 @@
 // The proxy's system calls: what it may ask of the kernel, and what not.
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/egress_filter.h"
 
 namespace sandglass::policy {
@@ -30,7 +30,7 @@ uint32_t Answer(int call, uint64_t first = 0, uint64_t second = 0,
   EXPECT_TRUE(filter.ok()) << filter.status();
   const uint64_t arguments[6] = {first, second, third, 0, 0, 0};
   const absl::StatusOr<uint32_t> action =
-      EvaluateFilter(*filter, AUDIT_ARCH_X86_64, call, arguments);
+      EvaluateFilter(*filter, kArchitecture, call, arguments);
   EXPECT_TRUE(action.ok()) << action.status();
   return *action;
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/seccomp.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/fuzz.h"
@@ -56,8 +57,7 @@ uint32_t Wanted(const SeccompPolicy& policy, int number,
 
 void CheckCall(const SeccompPolicy& policy, const BpfProgram& program,
                int number, const uint64_t (&arguments)[6]) {
-  const auto got =
-      EvaluateFilter(program, AUDIT_ARCH_X86_64, number, arguments);
+  const auto got = EvaluateFilter(program, kArchitecture, number, arguments);
   FUZZ_CHECK(got.ok());
   FUZZ_CHECK(*got == Wanted(policy, number, arguments));
   // Another architecture has other numbers.

@@ -238,15 +238,24 @@ TEST(RunJob, StopsFloodsOfOutput) {
   EXPECT_EQ(result.verdict.outcome, Outcome::kOutputLimit);
 }
 
+// Cancels what has written something.
+class CancelAtOutput : public RunListener {
+ public:
+  explicit CancelAtOutput(CancelToken* cancel) : cancel_(cancel) {}
+  void OnOutput(Stream /*stream*/, std::string_view /*data*/,
+                uint64_t /*offset*/, absl::Duration /*since_start*/) override {
+    cancel_->Cancel(policy::KillReason::kCancelled);
+  }
+
+ private:
+  CancelToken* cancel_;
+};
+
 TEST(RunJob, CancelEndsTheJob) {
   CancelToken cancel;
-  std::thread later([&] {
-    absl::SleepFor(absl::Milliseconds(300));
-    cancel.Cancel(policy::KillReason::kCancelled);
-  });
-  const absl::StatusOr<JobResult> result =
-      RunJob(*g_sandbox, NoPool(), Bash("sleep 100"), cancel, nullptr);
-  later.join();
+  CancelAtOutput listener(&cancel);
+  const absl::StatusOr<JobResult> result = RunJob(
+      *g_sandbox, NoPool(), Bash("echo up; sleep 100"), cancel, &listener);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->verdict.outcome, Outcome::kCancelled);
 }

@@ -336,7 +336,8 @@ TEST(YardStock, CountsZygotesThatDieAndTheirSuccessors) {
       kPythonKind);
   EXPECT_EQ(after.zygote_deaths, before.zygote_deaths + 1);
   EXPECT_EQ(after.zygote_starts, before.zygote_starts + 1);
-  EXPECT_EQ(after.open_descriptors, before.open_descriptors);
+  // Fewer where one of an ended jail was still to be closed before.
+  EXPECT_LE(after.open_descriptors, before.open_descriptors);
 }
 
 TEST(YardStock, IsTakenByManyAtOnceWhileJailsAreMade) {

@@ -1,7 +1,6 @@
 #include "tests/security/host/fault_injector.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -14,6 +13,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "policy/architecture/architecture.h"
+
 namespace sandglass::testing {
 namespace {
 
@@ -23,7 +24,7 @@ constexpr unsigned kWaitKillable = 1U << 5;
 os::Fd Listen(const std::vector<int>& calls) {
   std::vector<sock_filter> program = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, policy::kArchitecture, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const int call : calls) {

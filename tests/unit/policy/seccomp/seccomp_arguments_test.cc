@@ -3,7 +3,6 @@
 
 #include <asm/unistd.h>
 #include <gtest/gtest.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/seccomp.h"
 
 namespace sandglass::policy {
@@ -39,8 +39,7 @@ class SeccompArguments : public ::testing::Test {
     uint64_t plain[6] = {};
     size_t i = 0;
     for (const uint64_t argument : arguments) plain[i++] = argument;
-    const auto answer =
-        EvaluateFilter(program_, AUDIT_ARCH_X86_64, number, plain);
+    const auto answer = EvaluateFilter(program_, kArchitecture, number, plain);
     EXPECT_TRUE(answer.ok()) << answer.status();
     return answer.value_or(SECCOMP_RET_KILL_PROCESS);
   }

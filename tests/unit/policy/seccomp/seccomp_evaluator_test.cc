@@ -1,7 +1,6 @@
 // The evaluator against what the kernel does with the same programs.
 
 #include <gtest/gtest.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/seccomp.h"
 
 namespace sandglass::policy {
@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kArguments[6] = {0x1111111122222222, 1, 2, 3, 4, 5};
 
 absl::StatusOr<uint32_t> Evaluate(const BpfProgram& program) {
-  return EvaluateFilter(program, AUDIT_ARCH_X86_64, 39, kArguments);
+  return EvaluateFilter(program, kArchitecture, 39, kArguments);
 }
 
 sock_filter Do(uint16_t code, uint32_t k = 0, uint8_t jt = 0, uint8_t jf = 0) {
@@ -33,7 +33,7 @@ TEST(EvaluateFilterTest, SeesNumberArchitectureAndArguments) {
   const sock_filter end = Do(BPF_RET | BPF_A);
   EXPECT_EQ(*Evaluate({Load(offsetof(seccomp_data, nr)), end}), 39u);
   EXPECT_EQ(*Evaluate({Load(offsetof(seccomp_data, arch)), end}),
-            static_cast<uint32_t>(AUDIT_ARCH_X86_64));
+            kArchitecture);
   EXPECT_EQ(*Evaluate({Load(offsetof(seccomp_data, args)), end}), 0x22222222u);
   EXPECT_EQ(*Evaluate({Load(offsetof(seccomp_data, args) + 4), end}),
             0x11111111u);
@@ -190,7 +190,7 @@ TEST(AskInsteadOfRefusing, AsksJustWhereTheFilterRefuses) {
   const BpfProgram asking = AskInsteadOfRefusing(refusing);
   const uint64_t none[6] = {};
   const auto ask = [&](int number) {
-    return EvaluateFilter(asking, AUDIT_ARCH_X86_64, number, none);
+    return EvaluateFilter(asking, kArchitecture, number, none);
   };
   EXPECT_EQ(*ask(1), SECCOMP_RET_ALLOW);
   EXPECT_EQ(*ask(2), SECCOMP_RET_USER_NOTIF);

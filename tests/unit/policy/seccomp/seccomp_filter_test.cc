@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/seccomp.h"
 
 namespace sandglass::policy {
@@ -66,14 +67,18 @@ uint32_t Answer(const Rule& rule) {
   return rule.error == 0 ? SECCOMP_RET_ALLOW : Errno(rule.error);
 }
 
-// The calls in `text`, which has spaces between their names.
+// The calls in `text`, which has spaces between their names; without those that
+// x86-64 alone has.
 std::map<std::string, int> Numbers(const std::string& text) {
   std::map<std::string, int> numbers;
   std::istringstream words(text);
   for (std::string name; words >> name;) {
-    numbers[name] =
-        seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name.c_str());
-    EXPECT_GE(numbers[name], 0) << name;
+    const int number =
+        seccomp_syscall_resolve_name_arch(kArchitecture, name.c_str());
+    if (number >= 0) numbers[name] = number;
+    EXPECT_TRUE(number >= 0 || seccomp_syscall_resolve_name_arch(
+                                   AUDIT_ARCH_X86_64, name.c_str()) >= 0)
+        << name;
   }
   return numbers;
 }
@@ -93,7 +98,7 @@ class ShippedFilterTest : public ::testing::Test {
   }
 
   uint32_t Ask(int number, const Arguments& arguments = {},
-               uint32_t architecture = AUDIT_ARCH_X86_64) {
+               uint32_t architecture = kArchitecture) {
     uint64_t plain[6];
     for (size_t i = 0; i < 6; ++i) plain[i] = arguments[i];
     const auto answer = EvaluateFilter(program_, architecture, number, plain);
@@ -210,8 +215,11 @@ TEST_F(ShippedFilterTest, X32NumbersAreAbsent) {
 
 TEST_F(ShippedFilterTest, ForeignArchitecturesAreAbsent) {
   for (int number = 0; number <= 600; ++number) {
-    EXPECT_EQ(Ask(number, {}, AUDIT_ARCH_I386), Errno(ENOSYS)) << number;
-    EXPECT_EQ(Ask(number, {}, AUDIT_ARCH_AARCH64), Errno(ENOSYS)) << number;
+    for (const auto other : {uint32_t{AUDIT_ARCH_I386}, AUDIT_ARCH_X86_64,
+                             uint32_t{AUDIT_ARCH_ARM}, AUDIT_ARCH_AARCH64}) {
+      if (other == kArchitecture) continue;
+      EXPECT_EQ(Ask(number, {}, other), Errno(ENOSYS)) << number;
+    }
   }
   // i386's socketcall has the number of x86-64's getuid.
   EXPECT_EQ(Ask(__NR_getuid), SECCOMP_RET_ALLOW);
@@ -253,7 +261,7 @@ TEST_F(ShippedFilterTest, CallsWithoutTestsStayCheap) {
         ASSERT_LE(instruction.k, offsetof(seccomp_data, arch)) << number;
         accumulator = instruction.k == offsetof(seccomp_data, nr)
                           ? static_cast<uint32_t>(number)
-                          : AUDIT_ARCH_X86_64;
+                          : kArchitecture;
       } else if (instruction.code == (BPF_JMP | BPF_JA)) {
         at += instruction.k;
       } else if (instruction.code == (BPF_JMP | BPF_JEQ | BPF_K)) {
@@ -359,12 +367,16 @@ TEST_F(ShippedFilterTest, LocksHaveAnOwner) {
 
 TEST_F(ShippedFilterTest, OnlyHarmlessNodesPersonalitiesAndProcessOptions) {
   for (const uint64_t type : {S_IFCHR, S_IFBLK, S_IFDIR, S_IFLNK}) {
-    EXPECT_EQ(Ask(__NR_mknod, {0, type | 0644}), Errno(EPERM));
+    if (SYS_mknod >= 0) {
+      EXPECT_EQ(Ask(SYS_mknod, {0, type | 0644}), Errno(EPERM));
+    }
     EXPECT_EQ(Ask(__NR_mknodat, {0, 0, type | 0644 | kHighBits[1]}),
               Errno(EPERM));
   }
   for (const uint64_t type : {0, S_IFREG, S_IFIFO, S_IFSOCK}) {
-    EXPECT_EQ(Ask(__NR_mknod, {0, type | 0644}), SECCOMP_RET_ALLOW);
+    if (SYS_mknod >= 0) {
+      EXPECT_EQ(Ask(SYS_mknod, {0, type | 0644}), SECCOMP_RET_ALLOW);
+    }
     EXPECT_EQ(Ask(__NR_mknodat, {0, 0, type | 0644}), SECCOMP_RET_ALLOW);
   }
   EXPECT_EQ(Ask(__NR_personality, {0}), SECCOMP_RET_ALLOW);
@@ -412,7 +424,7 @@ TEST_F(ShippedFilterTest, DangerousCallsAreRefused) {
 // Files of the image are the host's: watching them reaches out of the jail.
 TEST_F(ShippedFilterTest, FilesCannotBeWatched) {
   for (const int call :
-       {__NR_inotify_init, __NR_inotify_init1, __NR_inotify_add_watch,
+       {SYS_inotify_init, __NR_inotify_init1, __NR_inotify_add_watch,
         __NR_inotify_rm_watch, __NR_fanotify_init, __NR_fanotify_mark}) {
     EXPECT_NE(Ask(call), SECCOMP_RET_ALLOW) << call;
   }

@@ -1,6 +1,7 @@
 // The kernel takes the compiled filter, and answers by it.
 
 #include <asm/unistd.h>
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
@@ -10,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,6 +19,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 
 #include "policy/seccomp/seccomp.h"
 #include "tests/support/filters/install_filter.h"
@@ -27,18 +31,57 @@ namespace {
 // errno of a raw call, 0 when it succeeded.
 int ErrnoOf(long result) { return result == -1 ? errno : 0; }
 
+#if defined(__x86_64__)
 // getuid by the i386 gate: number 24 there; the result or -errno. 24 is
-// sched_yield on x86-64, which is allowed.
-long OldGateGetuid() {
+// sched_yield on x86-64, which is allowed. A kernel without i386 has no such
+// gate: SIGSEGV.
+void UseOldGate() {
   long result;
   asm volatile("int $0x80" : "=a"(result) : "a"(24L) : "memory");
-  return static_cast<int>(result);
+  _exit(static_cast<int>(result) == -ENOSYS ? 0 : 1);
 }
+#else
+// A program of 32-bit ARM, which ends with exit(1), and where that has no
+// effect with a store to address 0: SIGSEGV. Nothing runs where the kernel or
+// the processor has no 32-bit programs.
+void UseOldGate() {
+  constexpr uint32_t kBase = 0x10000;
+  struct {
+    Elf32_Ehdr header;
+    Elf32_Phdr segment;
+    uint32_t code[5];
+  } program = {};
+  program = {
+      .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, 1},
+                 .e_type = ET_EXEC,
+                 .e_machine = EM_ARM,
+                 .e_version = 1,
+                 .e_entry = kBase + offsetof(decltype(program), code),
+                 .e_phoff = offsetof(decltype(program), segment),
+                 .e_flags = 0x05000000,  // EABI5
+                 .e_ehsize = sizeof(Elf32_Ehdr),
+                 .e_phentsize = sizeof(Elf32_Phdr),
+                 .e_phnum = 1},
+      .segment = {.p_type = PT_LOAD,
+                  .p_vaddr = kBase,
+                  .p_paddr = kBase,
+                  .p_filesz = sizeof(program),
+                  .p_memsz = sizeof(program),
+                  .p_flags = PF_R | PF_X,
+                  .p_align = kBase},
+      // mov r0, #1; mov r7, #1; svc #0; mov r1, #0; str r0, [r1]
+      .code = {0xe3a00001, 0xe3a07001, 0xef000000, 0xe3a01000, 0xe5810000}};
+  const int file = memfd_create("arm", MFD_CLOEXEC);
+  if (write(file, &program, sizeof(program)) != sizeof(program)) _exit(2);
+  char* const none[] = {nullptr};
+  fexecve(file, none, none);
+  _exit(errno == ENOEXEC ? 0 : 3);
+}
+#endif
 
-// A kernel without i386 has no such gate: SIGSEGV.
 bool OldGateIsShut() {
   const pid_t child = fork();
-  if (child == 0) _exit(OldGateGetuid() == -ENOSYS ? 0 : 1);
+  if (child == 0) UseOldGate();
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return false;
   return WIFEXITED(status) ? WEXITSTATUS(status) == 0

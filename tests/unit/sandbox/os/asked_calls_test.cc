@@ -2,7 +2,6 @@
 
 #include "sandbox/os/asked_calls.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "policy/architecture/architecture.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/rights.h"
 #include "sandbox/os/seqpacket.h"
@@ -88,7 +88,7 @@ TEST_F(AskedCallTest, TheCallGetsTheErrorAndDoesNothing) {
   AskedCall call;
   ASSERT_TRUE(ReceiveCall(listener_, call));
   EXPECT_EQ(call.number, SYS_getppid);
-  EXPECT_EQ(call.architecture, static_cast<uint32_t>(AUDIT_ARCH_X86_64));
+  EXPECT_EQ(call.architecture, policy::kArchitecture);
   EXPECT_EQ(call.arguments[0], 7u);
   EXPECT_EQ(call.arguments[2], 9u);
   ASSERT_TRUE(RefuseCall(listener_, call, EXDEV));

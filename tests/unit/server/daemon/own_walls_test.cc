@@ -2,7 +2,6 @@
 #include "server/daemon/own_walls.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "policy/architecture/architecture.h"
 #include "policy/seccomp/server_filter.h"
 #include "sandbox/os/landlock.h"
 #include "tests/unit/server/support.h"
@@ -34,7 +34,7 @@ uint32_t Answer(int call, uint64_t first = 0) {
   EXPECT_TRUE(filter.ok()) << filter.status();
   const uint64_t arguments[6] = {first, 0, 0, 0, 0, 0};
   const absl::StatusOr<uint32_t> action =
-      policy::EvaluateFilter(*filter, AUDIT_ARCH_X86_64, call, arguments);
+      policy::EvaluateFilter(*filter, policy::kArchitecture, call, arguments);
   EXPECT_TRUE(action.ok()) << action.status();
   return *action;
 }
@@ -55,6 +55,7 @@ TEST(ServerFilter, RefusesWhatAServerHasNoNeedOf) {
                          SYS_userfaultfd, SYS_perf_event_open,
                          SYS_init_module, SYS_open_by_handle_at,
                          SYS_mknodat,     SYS_shmget}) {
+    if (call < 0) continue;  // arm64 has none of that name
     EXPECT_EQ(Answer(call), Refused(EPERM)) << call;
   }
   // Unknown to it, and so whatever a later kernel has.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "policy/architecture/architecture.h"
 #include "server/base/errors.h"
 #include "server/base/proto_time.h"
 #include "server/ops/metrics.h"
@@ -292,15 +293,17 @@ TEST(Metrics, TellOfRunsInPrometheussOwnForm) {
 }
 
 TEST(Metrics, TellOfRefusedCallsByNamesThatProgramsCanNotMakeUp) {
-  constexpr uint32_t kX86_64 = 0xc000003e;
   constexpr uint32_t kI386 = 0x40000003;
   Metrics metrics;
   metrics.RecordRefusedCalls(
-      "python",
-      {.calls = {{.architecture = kX86_64, .number = 272, .count = 2},
-                 {.architecture = kX86_64, .number = 9999, .count = 4},
-                 {.architecture = kI386, .number = 102, .count = 8}},
-       .others = 16});
+      "python", {.calls = {{.architecture = policy::kArchitecture,
+                            .number = SYS_unshare,
+                            .count = 2},
+                           {.architecture = policy::kArchitecture,
+                            .number = 9999,
+                            .count = 4},
+                           {.architecture = kI386, .number = 102, .count = 8}},
+                 .others = 16});
   const std::string text = metrics.Text({});
   EXPECT_THAT(text,
               HasSubstr("sandglass_seccomp_denials_total{call=\"unshare\","
