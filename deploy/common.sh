@@ -47,6 +47,7 @@ need_debian() {
 # shellcheck disable=SC2034 # for those that source this
 SCIENCE_PACKAGES=(
   fonts-wqy-microhei
+  libopenblas0-pthread
   python3-matplotlib
   python3-numpy
   python3-pandas

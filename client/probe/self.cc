@@ -151,6 +151,18 @@ bool IsOfOwnProc(const std::string& descriptor, const std::string& target) {
          here.st_ino == open_file.st_ino && access(target.c_str(), R_OK) == 0;
 }
 
+// Whether it stands for a process of this jail, as Go's for a child that it has
+// started; -1 and 0 stand for one that has ended, and one of elsewhere.
+bool IsOfOwnProcess(const std::string& who, const std::string& fd,
+                    const std::string& target) {
+  if (target != "anon_inode:[pidfd]" && target.rfind("pidfd:", 0) != 0) {
+    return false;
+  }
+  const std::string info = ReadAll("/proc/" + who + "/fdinfo/" + fd);
+  const size_t at = info.find("\nPid:\t");
+  return at != std::string::npos && atoi(info.c_str() + at + 6) > 0;
+}
+
 void InspectDescriptors(const char* name, const std::string& who) {
   std::vector<std::string> found;
   const std::string directory = "/proc/" + who + "/fd";
@@ -164,7 +176,8 @@ void InspectDescriptors(const char* name, const std::string& who) {
     const ssize_t size = readlink(path.c_str(), link, sizeof(link));
     if (size <= 0) continue;  // the descriptor that listed them
     const std::string target(link, static_cast<size_t>(size));
-    if (target == listing || IsHarmless(target) || IsOfOwnProc(path, target)) {
+    if (target == listing || IsHarmless(target) || IsOfOwnProc(path, target) ||
+        IsOfOwnProcess(who, fd, target)) {
       continue;
     }
     found.push_back(fd);

@@ -183,6 +183,7 @@ TEST_F(JavaScriptWaits, WhatIsReferencedAndIdleHoldsNoCell) {
 }
 
 TEST_F(JavaScriptWaits, AreInterrupted) {
+  Run("0");  // it has started
   for (const auto& [code, what] :
        std::vector<std::pair<const char*, const char*>>{
            {"setTimeout(() => {}, 1e9); 0", "Timeout"},
