@@ -50,8 +50,9 @@ constexpr char kMostLogMib[] = "16";
 // as accounts are usually made, and has no other members; else empty.
 std::string OwnGroupOfSudoer() {
   uid_t uid = 0;
-  if (!absl::SimpleAtoi(EnvironmentVariable("SUDO_UID"), &uid) || uid == 0)
+  if (!absl::SimpleAtoi(EnvironmentVariable("SUDO_UID"), &uid) || uid == 0) {
     return "";
+  }
   passwd user = {};
   passwd* found_user = nullptr;
   std::vector<char> room(64 * 1024);
