@@ -6,8 +6,8 @@
 #
 # The compiler is the release build's, clang; arm64's headers and libraries come
 # from Debian's packages, which are unpacked below build-aarch64/sysroot once. Of
-# arm64 nothing runs, but for the bundle: bundle.sh runs in a tree of Debian whose
-# programs are emulated.
+# arm64 nothing runs, but for the bundle: bundle.sh runs in a tree of Debian,
+# below build-aarch64/debian, whose programs are emulated.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/../tests/by_hand/debian_tree.sh"
@@ -31,21 +31,28 @@ make_sysroot() {
     mv "$build/sysroot.new" "$build/sysroot"
 }
 
-make_bundle() {
-  local tree=$build/debian code=0
+make_debian() {
   run_arm64_programs
   # What the libraries are from is in their packages.
-  debian_tree "$tree" --architectures=arm64 --include="binutils,cmake,zstd,$({
+  debian_tree "$build/debian.new" --architectures=arm64 --include="binutils,cmake,zstd,$({
     header_packages
     "$SANDGLASS_ROOT/deploy/install-deps.sh" --list-run
-  } | paste -sd,)" || return
-  mkdir "$tree/clone"
-  mount --bind "$SANDGLASS_ROOT" "$tree/clone"
+  } | paste -sd,)" &&
+    mv "$build/debian.new" "$build/debian"
+}
+
+# Its mounts go with it.
+make_bundle() {
+  run_arm64_programs
+  # shellcheck disable=SC2016 # for that shell
   SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -c safe.directory='*' -C "$SANDGLASS_ROOT" log -1 --format=%ct)} \
-    chroot "$tree" /clone/deploy/bundle.sh --build /clone/build-aarch64 /clone/build-aarch64 || code=$?
-  umount "$tree/clone"
-  rm -rf --one-file-system "$tree"
-  return "$code"
+    unshare --mount bash -e -c '
+      mkdir -p "$1/clone"
+      mount --bind "$2" "$1/clone"
+      mount -t proc proc "$1/proc"
+      mount --rbind /dev "$1/dev"
+      chroot "$1" /clone/deploy/bundle.sh --build /clone/build-aarch64 /clone/build-aarch64
+    ' bash "$build/debian" "$SANDGLASS_ROOT"
 }
 
 main() {
@@ -66,7 +73,12 @@ main() {
     run_step "Unpacking arm64's libraries" "$build/logs/sysroot.log" make_sysroot
   fi
   build_preset aarch64 "$build" "$@"
-  [[ $bundle == no ]] || run_step 'Making the bundle' "$build/logs/bundle.log" make_bundle
+  [[ $bundle == yes ]] || return 0
+  if [[ ! -d $build/debian ]]; then
+    rm -rf --one-file-system "$build/debian.new"
+    run_step "Making a tree of arm64's Debian" "$build/logs/debian.log" make_debian
+  fi
+  run_step 'Making the bundle' "$build/logs/bundle.log" make_bundle
 }
 
 main "$@"

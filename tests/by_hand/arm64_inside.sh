@@ -122,7 +122,6 @@ main() {
   export SANDGLASS_TEST_SLOWDOWN=20
   part 'Unit tests of policy' gtest policy_test
   part 'Unit tests of filters' gtest seccomp_test
-  part 'Unit tests of sandbox' gtest sandbox_unit_test
   part 'Jails' gtest jail_test
   part 'Jails of sessions' gtest session_jail_test
   part 'Jails whose calls are traced' gtest traced_jail_test
@@ -134,6 +133,7 @@ main() {
   part 'A session' session
   part 'Doctor' doctor
   part 'Stopping the daemon' stop_daemon
+  part 'Unit tests of sandbox' gtest sandbox_unit_test
   say "all: $SECONDS s"
   say "result $failed"
 }
