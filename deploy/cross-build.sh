@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds for arm64 on a Debian 12 machine of another kind, into build-aarch64/.
 #
-#   deploy/cross-build.sh [TARGET…]     (default: all)
+#   deploy/cross-build.sh [TARGET…]     (default: the programs)
 #   sudo deploy/cross-build.sh --bundle   the bundle and the wheel, by bundle.sh
 #
 # The compiler is the release build's, clang; arm64's headers and libraries come
@@ -13,7 +13,6 @@ source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/../tests/by_hand/debian_tree.sh"
 
 build=$SANDGLASS_ROOT/build-aarch64
-# For a bundle.
 PROGRAMS=(sandglass sandglassd sandglass-spawner sandglass-egress-static
   sandglass-zygote-python sandglass-zygote-ruby)
 
@@ -61,7 +60,7 @@ main() {
     (($# == 1)) || die 'usage: cross-build.sh [TARGET…] or cross-build.sh --bundle'
     need_root
     bundle=yes
-    set -- "${PROGRAMS[@]}"
+    shift
   fi
   for tool in clang++-14 aarch64-linux-gnu-ld mmdebstrap protoc grpc_cpp_plugin; do
     command -v "$tool" >/dev/null ||
@@ -72,6 +71,7 @@ main() {
     rm -rf "$build/sysroot.new"
     run_step "Unpacking arm64's libraries" "$build/logs/sysroot.log" make_sysroot
   fi
+  (($# > 0)) || set -- "${PROGRAMS[@]}"
   build_preset aarch64 "$build" "$@"
   [[ $bundle == yes ]] || return 0
   if [[ ! -d $build/debian ]]; then

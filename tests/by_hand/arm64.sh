@@ -49,6 +49,10 @@ copy_programs() {
       -o "$place/build-aarch64/bin/$file" "$BUILD/bin/$file"
   done
   cp -r "$SANDGLASS_ROOT"/{policy,tests,deploy,docs} "$place/"
+  # Where deploy/cross-build.sh has made one.
+  for file in "$BUILD"/sandglass-*-linux-aarch64.tar.zst; do
+    [[ ! -e $file ]] || tar --zstd -xf "$file" -C "$work/tree/srv"
+  done
 }
 
 main() {

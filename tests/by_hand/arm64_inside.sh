@@ -116,6 +116,18 @@ stop_daemon() {
   }
 }
 
+# From its folder alone.
+bundle() {
+  unset SANDGLASS_ADDRESS
+  cd /srv/sandglass-*-linux-aarch64
+  ./sandglass up
+  [[ $(./sandglass run -l python -c 'print(6 * 7)' 2>/tmp/words) == 42 ]] || {
+    cat /tmp/words
+    return 1
+  }
+  ./sandglass down
+}
+
 main() {
   say "kernel $(uname -r), $(uname -m), pages of $(getconf PAGESIZE) bytes, $(nproc) processors"
   # Of programs that take as long as they take.
@@ -133,6 +145,7 @@ main() {
   part 'A session' session
   part 'Doctor' doctor
   part 'Stopping the daemon' stop_daemon
+  compgen -G '/srv/sandglass-*-linux-aarch64' >/dev/null && part 'The bundle' bundle
   part 'Unit tests of sandbox' gtest sandbox_unit_test
   say "all: $SECONDS s"
   say "result $failed"
