@@ -30,3 +30,16 @@ debian_tree() {
   rm -f "$sources" "$options"
   return "$code"
 }
+
+# Has the kernel run arm64's programs, by emulation, so that trees of arm64 can be
+# set up by their packages' own scripts.
+run_arm64_programs() {
+  local formats=/proc/sys/fs/binfmt_misc tool
+  for tool in arch-test qemu-aarch64-static; do
+    command -v "$tool" >/dev/null ||
+      die "there is no $tool; run: sudo apt-get install arch-test qemu-user-static"
+  done
+  [[ -e $formats/register ]] || mount -t binfmt_misc binfmt_misc "$formats"
+  [[ -e $formats/qemu-aarch64 ]] ||
+    /usr/lib/systemd/systemd-binfmt /usr/lib/binfmt.d/qemu-aarch64.conf
+}

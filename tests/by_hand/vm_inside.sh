@@ -7,6 +7,7 @@
 #                      second time, which is after a boot, those of the package
 #   tests/by_hand/vm_inside.sh workload   runs the workload, prints its processor time
 set -euo pipefail
+source "${0%/*}/parts.sh"
 source "${0%/*}/vm_package.sh"
 
 TESTS=("$PWD"/build/bin/sandglass_{e2e,exec,durable,security}_test)
@@ -14,10 +15,6 @@ PROGRAMS=$PWD/tests/conformance
 PREPARE_SECONDS=1800
 # What is kept over the boot.
 STAGE=/var/lib/vm-check
-
-failed=0
-
-say() { printf 'VM: %s\n' "$*"; }
 
 # What emulation slows down most, code that runs once, and a loop. The compiler's
 # own driver, headers and passes are the code.
@@ -27,18 +24,6 @@ workload() {
     g++ -x c++ -std=gnu++20 -O2 -S -o /dev/null - <<<'#include <iostream>' &&
       python3 -c 'for i in range(1_000_000): pass'
   }; } 2>&1 | awk '{print $1 + $2}'
-}
-
-# part LABEL COMMAND…: one of this script's functions, in a shell of its own that
-# ends at the first failure; then a line with its end and its time.
-part() {
-  local label=$1 start=$SECONDS end=passed
-  shift
-  "$BASH" "$0" --part "$@" 2>&1 | sed -u 's/^/VM:   /' || {
-    end=FAILED
-    failed=1
-  }
-  say "$label: $end, $((SECONDS - start)) s"
 }
 
 log_of_service() {
@@ -95,18 +80,6 @@ hello_in_every_language() {
     bad=1
   done
   return "$bad"
-}
-
-# expect CODE ARGUMENT…: sandglass run with these arguments exits with CODE.
-expect() {
-  local wanted=$1 code=0
-  shift
-  sandglass run "$@" >/dev/null 2>/tmp/words || code=$?
-  grep -m 1 -E '^sandglass: [A-Z_]+ after' /tmp/words || true
-  ((code == wanted)) || {
-    echo "exit code $code instead of $wanted: $*"
-    return 1
-  }
 }
 
 limits_of_the_service() {
@@ -420,13 +393,5 @@ main() {
 
 case ${1:-} in
   workload) workload ;;
-  --part)
-    shift
-    "$@"
-    ;;
-  *)
-    main "$@" || say 'result error'
-    sync
-    systemctl poweroff --force
-    ;;
+  *) run_script "$@" ;;
 esac
