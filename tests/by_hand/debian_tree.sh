@@ -31,7 +31,7 @@ debian_tree() {
   return "$code"
 }
 
-# Has the kernel run arm64's programs, by emulation, so that trees of arm64 can be
+# Has the kernel run arm64's programs until its next boot, so that trees of arm64 can be
 # set up by their packages' own scripts.
 run_arm64_programs() {
   local formats=/proc/sys/fs/binfmt_misc tool
