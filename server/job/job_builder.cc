@@ -103,7 +103,10 @@ std::optional<CompileCaching> MakeCaching(const policy::Language& language,
   caching.scope =
       caching.by_caller ? absl::StrCat("profile ", profile.name) : "shared";
   caching.executables = language.needs;
-  caching.executables.push_back(language.compile->command.front());
+  for (const policy::Command* words :
+       {&language.compile->starter, &language.compile->command}) {
+    if (!words->empty()) caching.executables.push_back(words->front());
+  }
   caching.rules = *language.compile->cache;
   return caching;
 }

@@ -41,7 +41,12 @@ std::string Presentable(absl::string_view line) {
 std::set<std::string> Executables(const policy::Language& language) {
   std::set<std::string> all(language.needs.begin(), language.needs.end());
   all.insert(language.run.front());
-  if (language.compile) all.insert(language.compile->command.front());
+  if (language.compile) {
+    all.insert(language.compile->command.front());
+    if (!language.compile->starter.empty()) {
+      all.insert(language.compile->starter.front());
+    }
+  }
   std::erase_if(all, [](const std::string& path) {
     return absl::StartsWith(path, kWorkspacePrefix);
   });
