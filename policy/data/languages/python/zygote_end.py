@@ -302,10 +302,10 @@ def _write_to_stderr(text):
             pass
 
 
-def _report_unraisable(error, where):
+def _report_unraisable(error, where, words=None):
     """PyErr_WriteUnraisable()."""
     own = _cut_own_frames(error)
-    args = _UnraisableArgs((type(error), error, own, None, where))
+    args = _UnraisableArgs((type(error), error, own, words, where))
     try:
         _c_stack.call(operator.call, sys.unraisablehook, args)
     except BaseException:
@@ -383,11 +383,8 @@ def _goes_unseen():
         return False
     filters, known = _warning_filters
     now = _current_filters()
-    if now is not filters or len(now) != len(known):
+    if now is not filters or [*map(id, now)] != [*map(id, known)]:
         return False
-    for one, other in zip(now, known):
-        if one is not other:
-            return False
     marked, kinds = False, {}
     for thing in gc.get_objects():
         kind = type(thing)
@@ -425,7 +422,10 @@ def _flush_standard_files():
         try:
             file.flush()
         except BaseException as error:
-            if name == "stdout":
+            if name == "stdout" and sys.version_info >= (3, 13):
+                words = "Exception ignored on flushing sys.stdout"
+                _report_unraisable(error, None, words)
+            elif name == "stdout":
                 _report_unraisable(error, file)
             flushed = False
     return flushed
