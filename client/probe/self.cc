@@ -160,7 +160,8 @@ bool IsOfOwnProcess(const std::string& who, const std::string& fd,
   }
   const std::string info = ReadAll("/proc/" + who + "/fdinfo/" + fd);
   const size_t at = info.find("\nPid:\t");
-  return at != std::string::npos && atoi(info.c_str() + at + 6) > 0;
+  return at != std::string::npos &&
+         strtol(info.c_str() + at + 6, nullptr, 10) > 0;
 }
 
 void InspectDescriptors(const char* name, const std::string& who) {
