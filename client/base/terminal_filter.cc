@@ -64,6 +64,26 @@ void AppendCodeVisibly(char32_t code, std::string& out) {
   }
 }
 
+// The text with bytes that are no character, and the characters of which
+// `is_replaced` is true, written out.
+template <typename Predicate>
+std::string WithVisible(Predicate is_replaced, absl::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Piece piece = Decode(text);
+    const absl::string_view raw = text.substr(0, piece.length);
+    if (piece.kind != Piece::Kind::kCharacter) {
+      AppendBytesVisibly(raw, out);
+    } else if (is_replaced(piece.code)) {
+      AppendCodeVisibly(piece.code, out);
+    } else {
+      out.append(raw.data(), raw.size());
+    }
+    text = text.substr(piece.length);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string TerminalFilter::Feed(absl::string_view bytes) {
@@ -104,37 +124,11 @@ std::string TerminalFilter::Finish() {
 }
 
 std::string VisibleText(absl::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const Piece piece = Decode(text);
-    const absl::string_view raw = text.substr(0, piece.length);
-    if (piece.kind != Piece::Kind::kCharacter) {
-      AppendBytesVisibly(raw, out);
-    } else if (IsDangerous(piece.code)) {
-      AppendCodeVisibly(piece.code, out);
-    } else {
-      out.append(raw.data(), raw.size());
-    }
-    text = text.substr(piece.length);
-  }
-  return out;
+  return WithVisible(IsDangerous, text);
 }
 
 std::string AsciiText(absl::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const Piece piece = Decode(text);
-    const absl::string_view raw = text.substr(0, piece.length);
-    if (piece.kind != Piece::Kind::kCharacter) {
-      AppendBytesVisibly(raw, out);
-    } else if (piece.code >= 0x80) {
-      AppendCodeVisibly(piece.code, out);
-    } else {
-      out.append(raw.data(), raw.size());
-    }
-    text = text.substr(piece.length);
-  }
-  return out;
+  return WithVisible([](auto code) { return code >= 0x80; }, text);
 }
 
 size_t FindInvalidUtf8(absl::string_view text) {
