@@ -10,7 +10,7 @@
 # below build-aarch64/debian, whose programs are emulated.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
-source "$(dirname "$0")/../tests/by_hand/debian_tree.sh"
+source "$(dirname "$0")/debian_tree.sh"
 
 build=$SANDGLASS_ROOT/build-aarch64
 PROGRAMS=(sandglass sandglassd sandglass-spawner sandglass-egress-static

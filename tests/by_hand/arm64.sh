@@ -13,7 +13,7 @@
 # configuration as it runs.
 set -euo pipefail
 source "$(dirname "$0")/../../deploy/common.sh"
-source "$(dirname "$0")/debian_tree.sh"
+source "$(dirname "$0")/../../deploy/debian_tree.sh"
 source "$(dirname "$0")/machine.sh"
 
 USAGE='usage: arm64.sh [--keep] [--built]'

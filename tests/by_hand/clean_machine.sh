@@ -18,7 +18,7 @@
 # host's.
 set -euo pipefail
 source "$(dirname "$0")/../../deploy/common.sh"
-source "$(dirname "$0")/debian_tree.sh"
+source "$(dirname "$0")/../../deploy/debian_tree.sh"
 
 tree=''
 keep=no

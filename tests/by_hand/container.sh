@@ -15,7 +15,7 @@
 # groups are the host's: see docs/container.md for a host that isn't v2 alone.
 set -euo pipefail
 source "$(dirname "$0")/../../deploy/common.sh"
-source "$(dirname "$0")/debian_tree.sh"
+source "$(dirname "$0")/../../deploy/debian_tree.sh"
 
 NAME=sandglass-container-test
 

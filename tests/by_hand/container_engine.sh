@@ -16,7 +16,7 @@
 # images is asked: the base is made here, with this machine's Debian packages.
 set -euo pipefail
 source "$(dirname "$0")/../../deploy/common.sh"
-source "$(dirname "$0")/debian_tree.sh"
+source "$(dirname "$0")/../../deploy/debian_tree.sh"
 
 USAGE='usage: container_engine.sh [--full] [--runtime NAME] [--save FILE | --image FILE]'
 NAME=sandglass-engine-test

@@ -16,7 +16,7 @@
 # Exit code: 1 when a tool found something or the host or the daemon is worse off.
 set -euo pipefail
 source "$(dirname "$0")/../../deploy/common.sh"
-source "$(dirname "$0")/debian_tree.sh"
+source "$(dirname "$0")/../../deploy/debian_tree.sh"
 
 USAGE='usage: judges.sh [--stressors LIST|all|none] [--seconds N] [--fuzz SECONDS]'
 PACKAGES=(dpkg-dev gcc libcap2-bin stress-ng trinity)

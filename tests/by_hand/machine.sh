@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Boots a tree of Debian in qemu and shows what it says. Source it after
-# deploy/common.sh and tests/by_hand/debian_tree.sh; it changes nothing by itself.
+# deploy/common.sh and deploy/debian_tree.sh; it changes nothing by itself.
 
 # The script that sources it says how the machine is emulated (qemu and what is
 # the machine's own), which terminal its kernel writes to, and how much of all

@@ -14,7 +14,7 @@
 # from this machine's apt configuration as it runs.
 set -euo pipefail
 source "$(dirname "$0")/../../deploy/common.sh"
-source "$(dirname "$0")/debian_tree.sh"
+source "$(dirname "$0")/../../deploy/debian_tree.sh"
 source "$(dirname "$0")/machine.sh"
 
 USAGE='usage: vm.sh [--keep] [--filter GTEST-FILTER]'
