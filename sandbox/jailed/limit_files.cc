@@ -31,6 +31,7 @@ constexpr const char* kDirectories[] = {
     "sys/devices",
     "sys/devices/system",
     "sys/devices/system/cpu",
+    "group",
 };
 constexpr const char* kProcFiles[] = {"cgroups", "cpuinfo", "meminfo", "stat"};
 
@@ -39,17 +40,10 @@ struct Link {
   const char* target;
 };
 constexpr Link kLinks[] = {
-    // The program's group, as /proc/self/cgroup has it.
-    {"sys/fs/cgroup/run", "."},
-    {"sys/fs/cgroup/memory.high", "memory.max"},
-    {"sys/fs/cgroup/cpuset.cpus.effective", "../../devices/system/cpu/online"},
+    {"group/memory.high", "memory.max"},
+    {"group/cpuset.cpus.effective", "/sys/devices/system/cpu/online"},
     {"sys/devices/system/cpu/present", "online"},
     {"sys/devices/system/cpu/possible", "online"},
-    // Where a host has these controllers in version 1, node looks here.
-    {"sys/fs/cgroup/memory", "."},
-    {"sys/fs/cgroup/cpu", "."},
-    {"sys/fs/cgroup/memory.limit_in_bytes", "memory.max"},
-    {"sys/fs/cgroup/memory.soft_limit_in_bytes", "memory.max"},
 };
 
 // Controllers as in version 2, whatever the host has.
@@ -166,16 +160,22 @@ os::Fd MountLimitFiles() {
                     kAttributes)) {
     return os::Fd();
   }
+  // JVMs ask the list of mounts and statfs whether and where the groups are, so
+  // the kernel's own are there: the jail's group, whose limits are real, and in
+  // place of the program's, below it, our files. Without this mount they go by
+  // the host, which is no danger to anybody. The list of controllers is ours,
+  // because in version 2 a host may have none, and JVMs then look no further.
   const std::string groups = root + "/sys/fs/cgroup";
-  // JVMs ask the list of mounts where the groups are, and read what is there:
-  // our files, since they cover the kernel's. Without this mount they go by the
-  // host, which is no danger to anybody.
+  const std::string own = top + "/group", list = "/cgroup.controllers";
+  os::Fd directory(::open(kYardScratch, O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (os::MountCgroups(groups.c_str(), kAttributes) &&
-      !os::BindWith((top + "/sys/fs/cgroup").c_str(), groups.c_str(),
-                    kAttributes)) {
+      !(WriteAt(directory, "group/cgroup.controllers", kControllers) &&
+        os::BindWith((own + list).c_str(), (groups + list).c_str(),
+                     kAttributes) &&
+        os::BindWith(own.c_str(), (groups + "/run").c_str(), kAttributes))) {
     return os::Fd();
   }
-  return os::Fd(::open(kYardScratch, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return directory;
 }
 
 bool WriteLimitFiles(const os::Fd& directory, const VisibleLimits& before,
@@ -183,22 +183,17 @@ bool WriteLimitFiles(const os::Fd& directory, const VisibleLimits& before,
   const auto write = [&directory](const char* name, absl::string_view text) {
     return WriteAt(directory, name, text);
   };
-  if (before.memory_bytes == 0 &&
-      !(write("proc/cgroups", kCgroups) &&
-        write("sys/fs/cgroup/cgroup.controllers", kControllers) &&
-        write("sys/fs/cgroup/memory.swap.max", "0\n") &&
-        write("sys/fs/cgroup/cpu.cfs_period_us",
-              absl::StrCat(kPeriodMicros, "\n")))) {
+  if (before.memory_bytes == 0 && !(write("proc/cgroups", kCgroups) &&
+                                    write("group/memory.swap.max", "0\n"))) {
     return false;
   }
   if (before.memory_bytes != limits.memory_bytes &&
       !(write("proc/meminfo", MeminfoText(limits.memory_bytes)) &&
-        write("sys/fs/cgroup/memory.max",
-              absl::StrCat(limits.memory_bytes, "\n")))) {
+        write("group/memory.max", absl::StrCat(limits.memory_bytes, "\n")))) {
     return false;
   }
   if (before.processes != limits.processes &&
-      !write("sys/fs/cgroup/pids.max", absl::StrCat(limits.processes, "\n"))) {
+      !write("group/pids.max", absl::StrCat(limits.processes, "\n"))) {
     return false;
   }
   if (before.cpu_millis == limits.cpu_millis) return true;
@@ -212,22 +207,19 @@ bool WriteLimitFiles(const os::Fd& directory, const VisibleLimits& before,
   return write("proc/cpuinfo", cpus) &&
          write("proc/stat", StatText(processors)) &&
          write("sys/devices/system/cpu/online", range) &&
-         write("sys/fs/cgroup/cpu.max",
-               absl::StrCat(quota, " ", kPeriodMicros, "\n")) &&
-         write("sys/fs/cgroup/cpu.cfs_quota_us", absl::StrCat(quota, "\n"));
+         write("group/cpu.max", absl::StrCat(quota, " ", kPeriodMicros, "\n"));
 }
 
 void ShowSubgroup(const os::Fd& directory, const char* name) {
   // Where it can't be made, the group isn't shown.
-  if (::symlinkat(".", directory.get(),
-                  absl::StrCat("sys/fs/cgroup/", name).c_str()) != 0) {
+  if (::symlinkat(".", directory.get(), absl::StrCat("group/", name).c_str()) !=
+      0) {
     return;
   }
 }
 
 void HideSubgroup(const os::Fd& directory, const char* name) {
-  (void)::unlinkat(directory.get(),
-                   absl::StrCat("sys/fs/cgroup/", name).c_str(), 0);
+  (void)::unlinkat(directory.get(), absl::StrCat("group/", name).c_str(), 0);
 }
 
 }  // namespace sandglass::sandbox

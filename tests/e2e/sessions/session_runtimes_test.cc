@@ -50,7 +50,7 @@ TEST_F(SessionRuntimes, RuntimesSeeTheLimitsAndNotTheMachine) {
   EXPECT_EQ(prints("cd /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup) && "
                    "cat memory.max cpu.max"),
             "268435456\n100000 100000\n");
-  EXPECT_EQ(prints("(echo 1 >/sys/fs/cgroup/memory.max; "
+  EXPECT_EQ(prints("(echo 1 >/sys/fs/cgroup/run/memory.max; "
                    "echo 1 >/proc/meminfo) 2>&1 | grep -c Read-only"),
             "2\n");
 }
