@@ -31,15 +31,15 @@ auto LookUp(int (*get)(Key, Entry*, char*, size_t, Entry**), Key key,
                                         : std::nullopt;
 }
 
-std::optional<Identity> FindUser(const std::string& name) {
+std::optional<Ids> FindUser(const std::string& name) {
   return LookUp(::getpwnam_r, name.c_str(), [](const passwd& user) {
-    return Identity{user.pw_uid, user.pw_gid};
+    return Ids{user.pw_uid, user.pw_gid};
   });
 }
 
-absl::StatusOr<Identity> ParseNumbers(const std::string& user) {
+absl::StatusOr<Ids> ParseNumbers(const std::string& user) {
   const std::vector<std::string> parts = absl::StrSplit(user, ':');
-  Identity identity{};
+  Ids identity{};
   if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &identity.uid) ||
       !absl::SimpleAtoi(parts[1], &identity.gid)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -50,8 +50,7 @@ absl::StatusOr<Identity> ParseNumbers(const std::string& user) {
 
 }  // namespace
 
-absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
-                                         uid_t uid_base) {
+absl::StatusOr<Ids> ResolveIds(const std::string& user, uid_t uid_base) {
   if (user.empty()) {
     if (const auto account = FindUser(kDefaultAccount)) return *account;
     const uid_t uid = uid_base - 1;
@@ -63,10 +62,10 @@ absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
           "\", and uid ", uid, " belongs to ", Quoted(*owner),
           "; set \"user\" or another \"uid_base\""));
     }
-    return Identity{uid, uid};
+    return Ids{uid, uid};
   }
   const auto account = FindUser(user);
-  absl::StatusOr<Identity> identity = account ? *account : ParseNumbers(user);
+  absl::StatusOr<Ids> identity = account ? *account : ParseNumbers(user);
   if (!identity.ok()) return identity;
   if (identity->uid == 0 || identity->gid == 0) {
     return absl::InvalidArgumentError(

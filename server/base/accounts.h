@@ -10,7 +10,7 @@
 namespace sandglass::server {
 
 // The user and group that the daemon switches to once it is set up.
-struct Identity {
+struct Ids {
   uid_t uid;
   gid_t gid;
 };
@@ -20,8 +20,7 @@ struct Identity {
 // `uid_base` as uid and gid: this is next to the range that the jails' uids
 // come from, and no account may own it either. INVALID_ARGUMENT for an unknown
 // account and for root.
-absl::StatusOr<Identity> ResolveIdentity(const std::string& user,
-                                         uid_t uid_base);
+absl::StatusOr<Ids> ResolveIds(const std::string& user, uid_t uid_base);
 
 // `group` is a group's name or number; empty means `fallback`.
 absl::StatusOr<gid_t> ResolveGroup(const std::string& group, gid_t fallback);

@@ -296,7 +296,7 @@ void ReadApprovers(policy::JsonObject& root, Config& config) {
   for (size_t i = 0; i < config.approvers.size(); ++i) {
     const absl::StatusOr<uid_t> uid = ResolveUser(config.approvers[i]);
     if (uid.ok()) {
-      config.approvals.approvers.insert(*uid);
+      config.accounts.approvers.insert(*uid);
     } else {
       root.AddErrorAt(absl::StrCat("/approvers/", i),
                       std::string(uid.status().message()));

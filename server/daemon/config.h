@@ -19,6 +19,7 @@
 #include "server/base/listen_address.h"
 #include "server/base/log.h"
 #include "server/daemon/egress_config.h"
+#include "server/identity/local_accounts.h"
 #include "server/job/session_spec.h"
 #include "server/libraries/libraries_config.h"
 #include "server/ops/metrics_config.h"
@@ -100,6 +101,7 @@ struct Config {
   LogFormat log_format = LogFormat::kText;
   std::vector<std::string> excuse_missing;
   std::vector<std::string> approvers;  // accounts or numbers
+  LocalAccounts accounts;
   ApprovalOptions approvals;
   // Whether each language is tried under each system call filter when the
   // daemon starts.

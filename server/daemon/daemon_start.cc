@@ -313,7 +313,8 @@ absl::Status RunningDaemon::StartAccepting() {
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
       std::move(parts_.listener), peers_, *request_room_, HandoverTo(*grpc_),
       {.max_connections = DescriptorBudget(config_).connections,
-       .max_message_bytes = static_cast<uint32_t>(config_.max_message_bytes)});
+       .max_message_bytes = static_cast<uint32_t>(config_.max_message_bytes),
+       .accounts = config_.accounts});
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = *std::move(acceptor);
   operations_.readiness().Start(

@@ -97,7 +97,7 @@ constexpr size_t kKindDigits = 12;
 absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
                                               const LibraryZygoteConfig& wanted,
                                               const PolicySet& policy,
-                                              const Identity& identity,
+                                              const Ids& identity,
                                               LibrariesParts& parts) {
   const policy::Language* language = policy.languages().Find(wanted.language);
   const auto ecosystem = policy::EcosystemOfLanguage(wanted.language);
@@ -150,8 +150,8 @@ absl::StatusOr<PlannedZygote> PlanLayerZygote(const Config& config,
 }  // namespace
 
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
-    const LibrariesConfig& config, const PolicySet& policy,
-    const Identity& identity, const ImageStates& image_states,
+    const LibrariesConfig& config, const PolicySet& policy, const Ids& identity,
+    const ImageStates& image_states,
     std::vector<sandbox::JailTemplate>& templates, std::string& why_none) {
   why_none =
       "this daemon installs no libraries: \"libraries.dir\" of its "
@@ -232,7 +232,7 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
 
 std::vector<PlannedZygote> PlanLayerZygotes(const Config& config,
                                             const PolicySet& policy,
-                                            const Identity& identity,
+                                            const Ids& identity,
                                             LibrariesParts& parts) {
   std::vector<PlannedZygote> planned;
   if (config.pool.floor == 0 || config.trace_syscalls) return planned;

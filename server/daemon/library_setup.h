@@ -25,8 +25,8 @@ namespace sandglass::server {
 // is logged; `why_none` then says so to callers. To be called as root,
 // single-threaded.
 absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
-    const LibrariesConfig& config, const PolicySet& policy,
-    const Identity& identity, const ImageStates& image_states,
+    const LibrariesConfig& config, const PolicySet& policy, const Ids& identity,
+    const ImageStates& image_states,
     std::vector<sandbox::JailTemplate>& templates, std::string& why_none);
 
 // Plans zygotes for the sets that the configuration names, if these are
@@ -34,7 +34,7 @@ absl::StatusOr<std::optional<LibrariesParts>> PrepareLibraries(
 // parts.zygotes, too.
 std::vector<PlannedZygote> PlanLayerZygotes(const Config& config,
                                             const PolicySet& policy,
-                                            const Identity& identity,
+                                            const Ids& identity,
                                             LibrariesParts& parts);
 
 }  // namespace sandglass::server

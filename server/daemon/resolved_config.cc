@@ -101,8 +101,7 @@ absl::StatusOr<ResolvedConfig> LoadResolvedConfig(const ConfigFlags& flags) {
   // The last two ids aren't for the yards.
   const uid_t reader_uid = uids->first + --uids->count;
   const uid_t egress_uid = uids->first + --uids->count;
-  absl::StatusOr<Identity> identity =
-      ResolveIdentity(config->user, config->uid_base);
+  absl::StatusOr<Ids> identity = ResolveIds(config->user, config->uid_base);
   if (!identity.ok()) return identity.status();
   const UidRange ids = {
       .first = uids->first - (identity->uid == uids->first - 1 ? 1 : 0),

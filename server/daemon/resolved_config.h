@@ -25,7 +25,7 @@ struct ResolvedConfig {
   Config config;
   ImageRecords image_records;
   PolicySet policy;
-  Identity identity;
+  Ids identity;
   gid_t socket_group;
   sandbox::UidSlice uids;  // for the yards
   uid_t reader_uid;        // the policy reader's

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sandglass/v1/exec.pb.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 
 namespace sandglass::server {
 
@@ -15,7 +15,7 @@ class CommandWatcher {
   virtual ~CommandWatcher() = default;
   // A command has ended. `owner` is that of its session; `language` is an id,
   // empty for a session without one.
-  virtual void RecordCommand(const Caller& owner, const std::string& language,
+  virtual void RecordCommand(const Identity& owner, const std::string& language,
                              const v1::ExecEnd& end) = 0;
 };
 

@@ -81,12 +81,12 @@ absl::Status ExecTable::Start() {
   return loop_.Start();
 }
 
-absl::StatusOr<SharedSession> ExecTable::Find(const Caller& caller,
+absl::StatusOr<SharedSession> ExecTable::Find(const Identity& caller,
                                               const std::string& session_id) {
   return parts_.sessions->Find(caller, session_id);
 }
 
-void ExecTable::Prepare(const Caller& caller, const v1::ExecSpec& spec,
+void ExecTable::Prepare(const Identity& caller, const v1::ExecSpec& spec,
                         const std::string& prefix, ReadyHandler then) {
   const auto answer = [&](const absl::Status& status) {
     loop_.Post([then, status] { then(status); });
@@ -228,7 +228,8 @@ absl::StatusOr<ExecTable::Begun> ExecTable::Begin(Ready ready) {
   return Begun{exec, false};
 }
 
-absl::Status ExecTable::CheckRoom(const Caller& owner, const Commands& commands,
+absl::Status ExecTable::CheckRoom(const Identity& owner,
+                                  const Commands& commands,
                                   const ExecPlan& plan) {
   if (commands.running >= kMaxRunning) {
     return TooManyExecs(

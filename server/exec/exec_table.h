@@ -23,7 +23,7 @@
 #include "server/exec/exec.h"
 #include "server/exec/exec_audit.h"
 #include "server/exec/exec_request.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/job/language_gate.h"
 #include "server/live_policy/live_policy.h"
 #include "server/session/session_table.h"
@@ -74,10 +74,10 @@ class ExecTable {
   // Checks a command and gets everything ready for it; then `then` is called on
   // the loop's thread. Never blocks. Fields that errors name begin with
   // `prefix`.
-  void Prepare(const Caller& caller, const v1::ExecSpec& spec,
+  void Prepare(const Identity& caller, const v1::ExecSpec& spec,
                const std::string& prefix, ReadyHandler then);
   // Finds a session that lives.
-  absl::StatusOr<SharedSession> Find(const Caller& caller,
+  absl::StatusOr<SharedSession> Find(const Identity& caller,
                                      const std::string& session_id);
 
   void StopAccepting() { accepting_ = false; }
@@ -106,7 +106,7 @@ class ExecTable {
   std::vector<SharedExec> List(const std::string& session_id);
   // Checks whether there is room for that much more waiting input in a session
   // of that caller.
-  absl::Status CheckStdinRoom(const Caller& owner, size_t bytes);
+  absl::Status CheckStdinRoom(const Identity& owner, size_t bytes);
 
  private:
   // The commands of one session.
@@ -137,7 +137,7 @@ class ExecTable {
                                   const std::shared_ptr<ExecRecord>& record);
   // The steps of Begin.
   // RESOURCE_EXHAUSTED: there is no room for another command.
-  absl::Status CheckRoom(const Caller& owner, const Commands& commands,
+  absl::Status CheckRoom(const Identity& owner, const Commands& commands,
                          const ExecPlan& plan);
   // Takes in a command that was asked to start.
   void Enter(Commands& commands, const SharedExec& exec);

@@ -27,7 +27,7 @@ void ExecTable::MakeRoom(Commands& commands) {
   }
 }
 
-absl::Status ExecTable::CheckStdinRoom(const Caller& owner, size_t bytes) {
+absl::Status ExecTable::CheckStdinRoom(const Identity& owner, size_t bytes) {
   const auto share = stdin_waiting_->ShareOf(owner.name);
   if (bytes == 0 || !share->full()) return absl::OkStatus();
   return TooManyExecs(

@@ -38,8 +38,8 @@ std::optional<ssize_t> FileCallStop::Read(char* data, size_t size,
 }
 
 absl::StatusOr<std::unique_ptr<FileSession>> FileSession::Open(
-    SessionTable& sessions, const Caller& caller, const std::string& session_id,
-    std::shared_ptr<FileCallStop> stop) {
+    SessionTable& sessions, const Identity& caller,
+    const std::string& session_id, std::shared_ptr<FileCallStop> stop) {
   absl::StatusOr<SharedSession> session = sessions.Find(caller, session_id);
   if (!session.ok()) return session.status();
   absl::StatusOr<SessionUse> use =

@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "sandbox/files/file_agent_client.h"
 #include "server/base/cancel_token.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/session/session.h"
 #include "server/session/session_table.h"
 
@@ -49,7 +49,7 @@ class FileSession {
   // Waits for the jail and its agent, so it must never be called on gRPC's
   // threads.
   static absl::StatusOr<std::unique_ptr<FileSession>> Open(
-      SessionTable& sessions, const Caller& caller,
+      SessionTable& sessions, const Identity& caller,
       const std::string& session_id, std::shared_ptr<FileCallStop> stop);
 
   sandbox::FileAgent& agent() { return *agent_; }

@@ -46,7 +46,7 @@ absl::Status Failure(absl::string_view what, absl::string_view path) {
 }
 
 // The file that a name stands for in an image now, and its state.
-std::string Identity(const std::string& root, const std::string& path) {
+std::string FileIdentity(const std::string& root, const std::string& path) {
   const std::optional<std::string> real = RealPathInImage(root, path);
   struct stat info = {};
   if (!real || ::stat((root + *real).c_str(), &info) != 0) return "absent";
@@ -184,10 +184,10 @@ std::string PreparedName(const policy::Language& language) {
   if (language.compile) commands.push_back(language.compile->command);
   for (const policy::Command& command : commands) {
     digest.AddAll(command);
-    digest.Add(Identity(root, command.front()));
+    digest.Add(FileIdentity(root, command.front()));
   }
   for (const std::string& path : language.needs) {
-    digest.Add(Identity(root, path));
+    digest.Add(FileIdentity(root, path));
   }
   digest.Add(
       PackageList(os::ReadWholeFile(root + kInstalledPackages).value_or("")));

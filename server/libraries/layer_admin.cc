@@ -56,7 +56,7 @@ absl::Status LayerAdmin::HasLibraries() const {
 }
 
 absl::StatusOr<v1::ListLayersResponse> LayerAdmin::List(
-    const Caller& caller, const v1::ListLayersRequest& request) const {
+    const Identity& caller, const v1::ListLayersRequest& request) const {
   if (absl::Status has = HasLibraries(); !has.ok()) return has;
   std::string language;
   if (!request.language().empty()) {
@@ -88,7 +88,7 @@ absl::StatusOr<v1::ListLayersResponse> LayerAdmin::List(
 }
 
 absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
-    const Caller& caller, const v1::BuildLayerRequest& request,
+    const Identity& caller, const v1::BuildLayerRequest& request,
     const LayerBuilds::Progress& progress, CancelToken& cancel) const {
   if (absl::Status has = HasLibraries(); !has.ok()) return has;
   const std::shared_ptr<const PolicySet> policy = parts_.policy->Get();
@@ -134,7 +134,7 @@ absl::StatusOr<LayerInfo> LayerAdmin::Find(const std::string& digits) const {
 }
 
 absl::StatusOr<v1::RemoveLayerResponse> LayerAdmin::Remove(
-    const Caller& caller, const v1::RemoveLayerRequest& request) const {
+    const Identity& caller, const v1::RemoveLayerRequest& request) const {
   if (absl::Status has = HasLibraries(); !has.ok()) return has;
   if (!parts_.approvals->IsApprover(caller)) {
     return NotAnApprover(

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "sandglass/v1/layer.pb.h"
 #include "server/base/cancel_token.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/layers/layer_builds.h"
 #include "server/libraries/libraries.h"
 #include "server/live_policy/live_policy.h"
@@ -34,15 +34,15 @@ class LayerAdmin {
 
   // Operators see all layers; others see those that they have had themselves.
   absl::StatusOr<v1::ListLayersResponse> List(
-      const Caller& caller, const v1::ListLayersRequest& request) const;
+      const Identity& caller, const v1::ListLayersRequest& request) const;
   // CANCELLED when the token fires; the install then ends, unless somebody else
   // waits for it.
-  absl::StatusOr<v1::LayerBuilt> Build(const Caller& caller,
+  absl::StatusOr<v1::LayerBuilt> Build(const Identity& caller,
                                        const v1::BuildLayerRequest& request,
                                        const LayerBuilds::Progress& progress,
                                        CancelToken& cancel) const;
   absl::StatusOr<v1::RemoveLayerResponse> Remove(
-      const Caller& caller, const v1::RemoveLayerRequest& request) const;
+      const Identity& caller, const v1::RemoveLayerRequest& request) const;
 
  private:
   absl::Status HasLibraries() const;

@@ -38,12 +38,13 @@ void Operations::RecordRun(const Run& run, const RunEnd& end) {
   metrics_.RecordRun(*end.response);
 }
 
-void Operations::RecordRefused(const Caller& caller,
+void Operations::RecordRefused(const Identity& caller,
                                const absl::Status& status) {
   usage_counter_.RecordError(caller, "", status);
 }
 
-void Operations::RecordCommand(const Caller& owner, const std::string& language,
+void Operations::RecordCommand(const Identity& owner,
+                               const std::string& language,
                                const v1::ExecEnd& end) {
   usage_counter_.RecordCommand(owner, language, end);
   metrics_.RecordCommand(end);

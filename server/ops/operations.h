@@ -10,7 +10,7 @@
 #include "sandglass/v1/exec.pb.h"
 #include "sandglass/v1/operator.pb.h"
 #include "server/exec/command_watcher.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/live_policy/live_policy.h"
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_config.h"
@@ -41,8 +41,9 @@ class Operations final : public RunWatcher, public CommandWatcher {
   // Returns a function that does `fill` and notes the result.
   FillFunction Recording(FillFunction fill);
   void RecordRun(const Run& run, const RunEnd& end) override;
-  void RecordRefused(const Caller& caller, const absl::Status& status) override;
-  void RecordCommand(const Caller& owner, const std::string& language,
+  void RecordRefused(const Identity& caller,
+                     const absl::Status& status) override;
+  void RecordCommand(const Identity& owner, const std::string& language,
                      const v1::ExecEnd& end) override;
 
   // From here on conditions are looked after. This fills in readiness of

@@ -17,14 +17,14 @@ void UsageCounter::Use::Add(const v1::NetworkUse& network) {
   network_bytes += network.sent_bytes() + network.received_bytes();
 }
 
-UsageCounter::Use& UsageCounter::UseOf(const Caller& caller,
+UsageCounter::Use& UsageCounter::UseOf(const Identity& caller,
                                        const std::string& language) {
   const bool known = used_.find(caller.name) != used_.end();
   return used_[known || used_.size() < kMaxCallers ? caller.name : kOthers]
               [language];
 }
 
-void UsageCounter::RecordRun(const Caller& caller,
+void UsageCounter::RecordRun(const Identity& caller,
                              const v1::RunCodeResponse& response) {
   absl::MutexLock lock(&mutex_);
   ++runs_[{response.language(), response.outcome()}];
@@ -37,7 +37,7 @@ void UsageCounter::RecordRun(const Caller& caller,
   if (response.has_network()) use.Add(response.network());
 }
 
-void UsageCounter::RecordError(const Caller& caller,
+void UsageCounter::RecordError(const Identity& caller,
                                const std::string& language,
                                const absl::Status& status) {
   absl::MutexLock lock(&mutex_);
@@ -45,7 +45,7 @@ void UsageCounter::RecordError(const Caller& caller,
   ++UseOf(caller, language).refused;
 }
 
-void UsageCounter::RecordCommand(const Caller& owner,
+void UsageCounter::RecordCommand(const Identity& owner,
                                  const std::string& language,
                                  const v1::ExecEnd& end) {
   absl::MutexLock lock(&mutex_);

@@ -15,7 +15,7 @@
 #include "sandglass/v1/exec.pb.h"
 #include "sandglass/v1/operator.pb.h"
 #include "sandglass/v1/run.pb.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 
 namespace sandglass::server {
 
@@ -31,13 +31,13 @@ class UsageCounter {
   explicit UsageCounter(absl::Time since) : since_(since) {}
 
   // Counts a run that was accepted and has an answer.
-  void RecordRun(const Caller& caller, const v1::RunCodeResponse& response)
+  void RecordRun(const Identity& caller, const v1::RunCodeResponse& response)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Counts a request that is answered with an error. `language` may be empty.
-  void RecordError(const Caller& caller, const std::string& language,
+  void RecordError(const Identity& caller, const std::string& language,
                    const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Counts a command in one of this caller's sessions.
-  void RecordCommand(const Caller& owner, const std::string& language,
+  void RecordCommand(const Identity& owner, const std::string& language,
                      const v1::ExecEnd& end) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ordered by language, then by outcome.
@@ -63,7 +63,7 @@ class UsageCounter {
     void Add(const v1::NetworkUse& network);
   };
 
-  Use& UseOf(const Caller& caller, const std::string& language)
+  Use& UseOf(const Identity& caller, const std::string& language)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const absl::Time since_;

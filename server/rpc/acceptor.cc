@@ -54,7 +54,7 @@ uint64_t NumbersForAll(int first, const Acceptor::Options& options) {
 }
 
 // Returns who is at the other end; nullopt, with errno set, on failure.
-std::optional<Caller> PeerOf(int fd) {
+std::optional<Identity> PeerOf(int fd, const LocalAccounts& accounts) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
@@ -64,16 +64,18 @@ std::optional<Caller> PeerOf(int fd) {
     // gRPC does this for connections that it accepts itself.
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return Caller{.name = address.ss_family == AF_INET6 ? "tcp:[::1]"
-                                                        : "tcp:127.0.0.1"};
+    Identity identity{.name = address.ss_family == AF_INET6 ? "tcp:[::1]"
+                                                            : "tcp:127.0.0.1"};
+    identity.scopes = Scopes::Usual();
+    identity.proof = Proof::kLoopback;
+    return identity;
   }
   ucred credentials{};
   size = sizeof(credentials);
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
     return std::nullopt;
   }
-  return Caller{absl::StrCat("uid:", credentials.uid), credentials.uid,
-                credentials.gid};
+  return accounts.IdentityOf(credentials.uid, credentials.gid);
 }
 
 void AppendFrame(std::string& bytes, uint8_t type, const std::string& payload) {
@@ -260,7 +262,7 @@ void Acceptor::AcceptSome() {
 }
 
 void Acceptor::Admit(os::Fd connection) {
-  std::optional<Caller> caller = PeerOf(connection.get());
+  std::optional<Identity> caller = PeerOf(connection.get(), options_.accounts);
   if (!caller.has_value()) return BackOff(errno);
   const std::string name = caller->name;
   // Numbers can't be taken back from anybody to make room. Root has some that

@@ -13,6 +13,7 @@
 #include "sandbox/os/fd.h"
 #include "server/base/clock.h"
 #include "server/base/shares.h"
+#include "server/identity/local_accounts.h"
 #include "server/rpc/connection_shares.h"
 #include "server/rpc/connection_tap.h"
 #include "server/rpc/peers.h"
@@ -54,6 +55,8 @@ class Acceptor {
     // For so long a message may stop before its end.
     absl::Duration message_pause = absl::Seconds(30);
     uint32_t max_message_bytes = 16 << 20;
+    // Who the accounts are that connect to a unix socket.
+    LocalAccounts accounts;
   };
   // Takes over the descriptor that it is given.
   using Handover = std::function<void(int fd)>;

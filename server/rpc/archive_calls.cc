@@ -168,15 +168,15 @@ class RestoreFilesCall final
 }  // namespace
 
 WriteReactor* BeginSnapshotFiles(const FileCallParts& parts,
-                                 const Caller& caller,
+                                 const Identity& caller,
                                  v1::SnapshotFilesRequest&& request) {
   auto* call = new SnapshotFilesCall(parts, caller, std::move(request));
   call->Start();
   return call;
 }
 
-ReadReactor* BeginRestoreFiles(const FileCallParts& parts, const Caller& caller,
-                               Bytes* response) {
+ReadReactor* BeginRestoreFiles(const FileCallParts& parts,
+                               const Identity& caller, Bytes* response) {
   auto* call = new RestoreFilesCall(parts, caller, response);
   call->Start();
   return call;

@@ -47,7 +47,7 @@ class ConnectionTap {
   // How much gRPC lets a client send in one call before the method asks for it.
   static constexpr uint32_t kWindowBytes = 65535;
 
-  // `room` must outlive this object. `caller` is as in Caller::name.
+  // `room` must outlive this object. `caller` is as in Identity::name.
   ConnectionTap(RequestRoom& room, std::string caller,
                 uint32_t max_message_bytes);
   ~ConnectionTap();

@@ -14,7 +14,7 @@
 #include "server/base/errors.h"
 #include "server/exec/exec.h"
 #include "server/exec/exec_table.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/unary_call.h"
@@ -27,7 +27,7 @@ template <typename Reactor>
 class ExecCall : public Reactor, protected ExecClient {
  protected:
   // `table` and `answers` must outlive the call.
-  ExecCall(ExecTable& table, const Caller& caller, AnswerRoom& answers)
+  ExecCall(ExecTable& table, const Identity& caller, AnswerRoom& answers)
       : table_(table), caller_(caller), held_(answers) {}
 
   // Called on gRPC's threads.
@@ -64,7 +64,7 @@ class ExecCall : public Reactor, protected ExecClient {
   }
 
   ExecTable& table_;
-  const Caller caller_;
+  const Identity caller_;
   HeldAnswer held_;
   std::shared_ptr<Exec> exec_;
   uint64_t timer_ = 0;
@@ -88,7 +88,7 @@ class ExecCall : public Reactor, protected ExecClient {
 class WaitExecCall final : public ExecCall<UnaryReactor> {
  public:
   // All arguments must outlive the call.
-  WaitExecCall(ExecTable& table, const Caller& caller, AnswerRoom& answers,
+  WaitExecCall(ExecTable& table, const Identity& caller, AnswerRoom& answers,
                Bytes* response)
       : ExecCall(table, caller, answers), response_(response) {}
 

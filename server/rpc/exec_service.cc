@@ -12,7 +12,7 @@ namespace {
 
 // Makes the answer on the table's loop.
 UnaryReactor* AnswerOnLoop(ExecTable& table, const PeerTable& peers,
-                           const Caller& caller, Bytes* response,
+                           const Identity& caller, Bytes* response,
                            std::function<absl::StatusOr<Bytes>()> make) {
   auto* call = new AnsweredCall(peers, caller, response);
   table.loop().Post([call, make = std::move(make)] { call->End(make()); });
@@ -33,7 +33,7 @@ class ExecServiceImpl final : public RawExecService {
       : table_(table), peers_(peers) {}
 
   BidiReactor* Execute(CallContext* context) override {
-    const absl::StatusOr<Caller> caller = CallerOf(peers_, *context);
+    const absl::StatusOr<Identity> caller = CallerOf(peers_, *context);
     if (!caller.ok()) return new RefusedCall<BidiReactor>(caller.status());
     auto* call = new ExecuteCall(table_, context, *caller, peers_.answers());
     call->Start();
@@ -43,7 +43,7 @@ class ExecServiceImpl final : public RawExecService {
   UnaryReactor* StartExec(CallContext* context, const Bytes* request,
                           Bytes* response) override {
     v1::StartExecRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
@@ -54,7 +54,7 @@ class ExecServiceImpl final : public RawExecService {
   UnaryReactor* PollExec(CallContext* context, const Bytes* request,
                          Bytes* response) override {
     auto message = std::make_shared<v1::PollExecRequest>();
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, *message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
@@ -65,7 +65,7 @@ class ExecServiceImpl final : public RawExecService {
   UnaryReactor* ListExecs(CallContext* context, const Bytes* request,
                           Bytes* response) override {
     v1::ListExecsRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     if (const absl::Status found =
@@ -86,7 +86,7 @@ class ExecServiceImpl final : public RawExecService {
   UnaryReactor* StopExec(CallContext* context, const Bytes* request,
                          Bytes* response) override {
     v1::StopExecRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
@@ -97,7 +97,7 @@ class ExecServiceImpl final : public RawExecService {
   UnaryReactor* SignalExec(CallContext* context, const Bytes* request,
                            Bytes* response) override {
     v1::SignalExecRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     if (const absl::Status known = CheckSignal(message.signal(), "signal");

@@ -10,7 +10,7 @@
 #include "sandglass/v1/exec.pb.h"
 #include "server/exec/exec.h"
 #include "server/exec/exec_table.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/exec_calls.h"
 #include "server/rpc/unary_call.h"
@@ -24,7 +24,7 @@ namespace sandglass::server {
 class ExecuteCall final : public ExecCall<BidiReactor> {
  public:
   // `table` and `answers` must outlive the call; `context` is that of the call.
-  ExecuteCall(ExecTable& table, CallContext* context, const Caller& caller,
+  ExecuteCall(ExecTable& table, CallContext* context, const Identity& caller,
               AnswerRoom& answers)
       : ExecCall(table, caller, answers), context_(context) {}
 

@@ -131,14 +131,14 @@ class WriteFileCall final : public FileRequestsCall<v1::WriteFileRequest> {
 
 }  // namespace
 
-WriteReactor* BeginReadFile(const FileCallParts& parts, const Caller& caller,
+WriteReactor* BeginReadFile(const FileCallParts& parts, const Identity& caller,
                             v1::ReadFileRequest&& request) {
   auto* call = new ReadFileCall(parts, caller, std::move(request));
   call->Start();
   return call;
 }
 
-ReadReactor* BeginWriteFile(const FileCallParts& parts, const Caller& caller,
+ReadReactor* BeginWriteFile(const FileCallParts& parts, const Identity& caller,
                             Bytes* response) {
   auto* call = new WriteFileCall(parts, caller, response);
   call->Start();

@@ -13,7 +13,7 @@
 #include "server/base/call_threads.h"
 #include "server/base/errors.h"
 #include "server/files/file_session.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
@@ -37,23 +37,24 @@ struct FileCallParts {
 };
 
 // Each of these begins a call. `response` must outlive it.
-WriteReactor* BeginReadFile(const FileCallParts& parts, const Caller& caller,
+WriteReactor* BeginReadFile(const FileCallParts& parts, const Identity& caller,
                             v1::ReadFileRequest&& request);
 WriteReactor* BeginSnapshotFiles(const FileCallParts& parts,
-                                 const Caller& caller,
+                                 const Identity& caller,
                                  v1::SnapshotFilesRequest&& request);
-WriteReactor* BeginWatchFiles(const FileCallParts& parts, const Caller& caller,
+WriteReactor* BeginWatchFiles(const FileCallParts& parts,
+                              const Identity& caller,
                               v1::WatchFilesRequest&& request);
-ReadReactor* BeginWriteFile(const FileCallParts& parts, const Caller& caller,
+ReadReactor* BeginWriteFile(const FileCallParts& parts, const Identity& caller,
                             Bytes* response);
-ReadReactor* BeginRestoreFiles(const FileCallParts& parts, const Caller& caller,
-                               Bytes* response);
+ReadReactor* BeginRestoreFiles(const FileCallParts& parts,
+                               const Identity& caller, Bytes* response);
 
 // What all of them have.
 template <typename Reactor>
 class FileCall : public Reactor {
  protected:
-  FileCall(const FileCallParts& parts, const Caller& caller)
+  FileCall(const FileCallParts& parts, const Identity& caller)
       : parts_(parts), caller_(caller) {}
 
   // Does the first step on a thread, or ends the call when too much waits.
@@ -95,7 +96,7 @@ class FileCall : public Reactor {
   void OnDone() override { delete this; }
 
   const FileCallParts parts_;
-  const Caller caller_;
+  const Identity caller_;
   const std::shared_ptr<FileCallStop> stop_ = std::make_shared<FileCallStop>();
   std::string session_id_;
   std::string path_;  // the agent's name for what the call is about
@@ -108,7 +109,7 @@ class FileCall : public Reactor {
 template <typename Request>
 class FileAnswersCall : public FileCall<WriteReactor> {
  public:
-  FileAnswersCall(const FileCallParts& parts, const Caller& caller,
+  FileAnswersCall(const FileCallParts& parts, const Identity& caller,
                   Request&& request)
       : FileCall(parts, caller),
         request_(std::move(request)),
@@ -153,7 +154,7 @@ class FileAnswersCall : public FileCall<WriteReactor> {
 template <typename Request>
 class FileRequestsCall : public FileCall<ReadReactor> {
  public:
-  FileRequestsCall(const FileCallParts& parts, const Caller& caller,
+  FileRequestsCall(const FileCallParts& parts, const Identity& caller,
                    Bytes* response)
       : FileCall(parts, caller), response_(response) {}
 

@@ -118,7 +118,7 @@ class FileServiceImpl final : public RawFileService {
                            Bytes* response) {
     // Shared, since a std::function must be copyable.
     auto message = std::make_shared<Request>();
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, *message);
     if (!caller.ok()) return Refuse(context, caller.status());
     const auto stop = std::make_shared<FileCallStop>();
@@ -147,7 +147,7 @@ class FileServiceImpl final : public RawFileService {
   template <typename Begin>
   ReadReactor* StreamTo(const Begin& begin, CallContext* context,
                         Bytes* response) {
-    const absl::StatusOr<Caller> caller = CallerOf(peers_, *context);
+    const absl::StatusOr<Identity> caller = CallerOf(peers_, *context);
     if (!caller.ok()) return new RefusedCall<ReadReactor>(caller.status());
     return begin(parts_, *caller, response);
   }
@@ -155,10 +155,10 @@ class FileServiceImpl final : public RawFileService {
   // A request, and a stream of answers.
   template <typename Request>
   WriteReactor* StreamFrom(WriteReactor* begin(const FileCallParts&,
-                                               const Caller&, Request&&),
+                                               const Identity&, Request&&),
                            CallContext* context, const Bytes* request) {
     Request message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return new RefusedCall<WriteReactor>(caller.status());
     return begin(parts_, *caller, std::move(message));

@@ -25,7 +25,7 @@ class BuildLayerCall final : public QueuedAnswersCall {
   // `admin` must outlive the call.
   explicit BuildLayerCall(LayerAdmin& admin) : admin_(admin) {}
 
-  void Start(CallThreads& threads, const Caller& caller,
+  void Start(CallThreads& threads, const Identity& caller,
              v1::BuildLayerRequest&& request) {
     const uint64_t bytes = request.ByteSizeLong();
     const absl::Status added =
@@ -37,7 +37,7 @@ class BuildLayerCall final : public QueuedAnswersCall {
   }
 
  private:
-  void Build(const Caller& caller, const v1::BuildLayerRequest& request) {
+  void Build(const Identity& caller, const v1::BuildLayerRequest& request) {
     const absl::StatusOr<v1::LayerBuilt> built = admin_.Build(
         caller, request,
         [this](std::string_view line) {
@@ -93,7 +93,7 @@ class LayerServiceImpl final : public RawLayerService {
   UnaryReactor* ListLayers(CallContext* context, const Bytes* request,
                            Bytes* response) override {
     v1::ListLayersRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new AnsweredCall(peers_, *caller, response);
@@ -107,7 +107,7 @@ class LayerServiceImpl final : public RawLayerService {
   UnaryReactor* RemoveLayer(CallContext* context, const Bytes* request,
                             Bytes* response) override {
     v1::RemoveLayerRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new AnsweredCall(peers_, *caller, response);
@@ -121,7 +121,7 @@ class LayerServiceImpl final : public RawLayerService {
   WriteReactor* BuildLayer(CallContext* context,
                            const Bytes* request) override {
     v1::BuildLayerRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     auto* call = new BuildLayerCall(admin_);
     if (caller.ok()) {

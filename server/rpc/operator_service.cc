@@ -32,7 +32,7 @@ class OperatorServiceImpl final : public RawOperatorService {
   UnaryReactor* GetStatus(CallContext* context, const Bytes* request,
                           Bytes* response) override {
     v1::GetStatusRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new AnsweredCall(peers_, *caller, response);
@@ -49,7 +49,7 @@ class OperatorServiceImpl final : public RawOperatorService {
                          Bytes* response) override {
     return Serve<v1::GetUsageRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller,
+        [this](const Identity& caller,
                const auto& message) -> absl::StatusOr<v1::GetUsageResponse> {
           const bool all = caller.SeesAll() || approvals_.IsApprover(caller);
           std::optional<std::string> whose;

@@ -14,7 +14,8 @@ PeerTable::~PeerTable() {
   }
 }
 
-bool PeerTable::Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap) {
+bool PeerTable::Add(int fd, Identity caller,
+                    std::unique_ptr<ConnectionTap> tap) {
   absl::MutexLock lock(&mutex_);
   ConnectionTap* const raw = tap.get();
   const bool added =
@@ -52,7 +53,7 @@ bool PeerTable::Contains(int fd) const {
   return entries_.count(fd) != 0;
 }
 
-std::optional<Caller> PeerTable::CallerOf(const std::string& peer) const {
+std::optional<Identity> PeerTable::CallerOf(const std::string& peer) const {
   absl::string_view rest = peer;
   int fd = -1;
   if (!absl::ConsumePrefix(&rest, "fd:") || !absl::SimpleAtoi(rest, &fd)) {

@@ -11,7 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/clock.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/connection_tap.h"
 
@@ -35,7 +35,8 @@ class PeerTable {
   // Returns false when the number still stands for an earlier connection.
   // `tap`, which may be null, sees what gRPC reads and writes on the connection
   // from now on until it is closed.
-  bool Add(int fd, Caller caller, std::unique_ptr<ConnectionTap> tap = nullptr)
+  bool Add(int fd, Identity caller,
+           std::unique_ptr<ConnectionTap> tap = nullptr)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The connection was closed; the number may be used again after `grace`.
   void MarkClosed(int fd, absl::Duration grace) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -46,14 +47,14 @@ class PeerTable {
 
   // The caller for what grpc::ServerContext::peer() returns; nullopt when that
   // isn't a connection that was added.
-  std::optional<Caller> CallerOf(const std::string& peer) const
+  std::optional<Identity> CallerOf(const std::string& peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   AnswerRoom& answers() const { return answers_; }
 
  private:
   struct Entry {
-    Caller caller;
+    Identity caller;
     // Lives as long as the entry, since gRPC may still be using it when the
     // connection closes.
     std::unique_ptr<ConnectionTap> tap;

@@ -18,7 +18,7 @@ class TestRunCall final : public UnaryReactor, RunListener {
   TestRunCall(PolicyQuestions& questions, AnswerRoom& answers, Bytes* response)
       : questions_(questions), held_(answers), response_(response) {}
 
-  void Start(const Caller& caller, v1::TestRunRequest&& request,
+  void Start(const Identity& caller, v1::TestRunRequest&& request,
              std::optional<MonotonicTime> deadline) {
     caller_ = caller.name;
     run_ = questions_.TestRun(caller, std::move(request), deadline, this);
@@ -80,7 +80,7 @@ class PolicyServiceImpl final : public RawPolicyService {
                             Bytes* response) override {
     return ServeApproval<v1::GetApprovalRequest, v1::GetApprovalResponse>(
         context, request, response,
-        [this](const Caller& caller, const auto& message) {
+        [this](const Identity& caller, const auto& message) {
           return approvals_.Get(caller, message.approval_id());
         });
   }
@@ -103,7 +103,7 @@ class PolicyServiceImpl final : public RawPolicyService {
                              Bytes* response) override {
     return Serve<v1::CheckProfileRequest>(
         peers_, context, request, response,
-        [this](const Caller&, const auto& message) {
+        [this](const Identity&, const auto& message) {
           return questions_.CheckProfile(message);
         });
   }
@@ -111,7 +111,7 @@ class PolicyServiceImpl final : public RawPolicyService {
   UnaryReactor* TestRun(CallContext* context, const Bytes* request,
                         Bytes* response) override {
     v1::TestRunRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new TestRunCall(questions_, peers_.answers(), response);
@@ -126,7 +126,7 @@ class PolicyServiceImpl final : public RawPolicyService {
                               Bytes* response, const Method& method) {
     return Serve<Request>(
         peers_, context, request, response,
-        [&](const Caller& caller,
+        [&](const Identity& caller,
             const Request& message) -> absl::StatusOr<Response> {
           absl::StatusOr<v1::Approval> approval = method(caller, message);
           if (!approval.ok()) return approval.status();

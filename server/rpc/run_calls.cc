@@ -44,7 +44,7 @@ std::string WhereItsAnswerIs(const RunEnd& end) {
 
 }  // namespace
 
-void UnaryRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
+void UnaryRunCall::Start(const Identity& caller, v1::RunCodeRequest&& request,
                          std::optional<MonotonicTime> deadline) {
   caller_ = caller.name;
   run_ = dispatcher_.Submit(caller, std::move(request), deadline, "", this);
@@ -63,7 +63,7 @@ void UnaryRunCall::OnCancel() {
 }
 
 std::shared_ptr<StreamBudget::Share> StreamBudget::ShareOf(
-    const Caller& caller) {
+    const Identity& caller) {
   absl::MutexLock lock(&mutex_);
   if (auto known = shares_[caller.name].lock()) return known;
   std::erase_if(shares_, [](const auto& of) { return of.second.expired(); });
@@ -77,7 +77,7 @@ StreamRunCall::~StreamRunCall() {
   for (const Event& event : queue_) budget_->Release(event.charged);
 }
 
-void StreamRunCall::Start(const Caller& caller, v1::RunCodeRequest&& request,
+void StreamRunCall::Start(const Identity& caller, v1::RunCodeRequest&& request,
                           std::optional<MonotonicTime> deadline) {
   caller_ = caller.name;
   run_ = dispatcher_.Submit(caller, std::move(request), deadline, "run.", this);

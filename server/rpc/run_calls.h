@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "sandglass/v1/run.pb.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/queued_answers_call.h"
 #include "server/rpc/unary_call.h"
@@ -33,7 +33,7 @@ class UnaryRunCall final : public UnaryReactor, RunListener {
   UnaryRunCall(RunDispatcher& dispatcher, AnswerRoom& answers, Bytes* response)
       : dispatcher_(dispatcher), held_(answers), response_(response) {}
 
-  void Start(const Caller& caller, v1::RunCodeRequest&& request,
+  void Start(const Identity& caller, v1::RunCodeRequest&& request,
              std::optional<MonotonicTime> deadline);
 
  private:
@@ -82,7 +82,7 @@ class StreamBudget {
 
   explicit StreamBudget(uint64_t max_bytes) : max_bytes_(max_bytes) {}
   // The budget must outlive the share.
-  std::shared_ptr<Share> ShareOf(const Caller& caller)
+  std::shared_ptr<Share> ShareOf(const Identity& caller)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -109,7 +109,7 @@ class StreamRunCall final : public QueuedAnswersCall, RunListener {
       : dispatcher_(dispatcher), budget_(std::move(budget)), held_(answers) {}
   ~StreamRunCall() override;
 
-  void Start(const Caller& caller, v1::RunCodeRequest&& request,
+  void Start(const Identity& caller, v1::RunCodeRequest&& request,
              std::optional<MonotonicTime> deadline);
 
  private:

@@ -30,7 +30,7 @@ class SandboxServiceImpl final : public RawSandboxService {
   UnaryReactor* RunCode(CallContext* context, const Bytes* request,
                         Bytes* response) override {
     v1::RunCodeRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new UnaryRunCall(dispatcher_, peers_.answers(), response);
@@ -41,7 +41,7 @@ class SandboxServiceImpl final : public RawSandboxService {
   WriteReactor* StreamRunCode(CallContext* context,
                               const Bytes* request) override {
     v1::StreamRunCodeRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return new RefusedCall<WriteReactor>(caller.status());
     auto* call = new StreamRunCall(dispatcher_, budget_.ShareOf(*caller),
@@ -62,7 +62,7 @@ class SandboxServiceImpl final : public RawSandboxService {
                           Bytes* response) override {
     return Serve<v1::CancelRunRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller,
+        [this](const Identity& caller,
                const auto& message) -> absl::StatusOr<v1::CancelRunResponse> {
           absl::StatusOr<v1::RunSummary> summary =
               dispatcher_.Cancel(caller, message.run_id());
@@ -77,7 +77,7 @@ class SandboxServiceImpl final : public RawSandboxService {
                               Bytes* response) override {
     return Serve<v1::GetServerInfoRequest>(
         peers_, context, request, response,
-        [this](const Caller&, const auto&) { return MakeServerInfo(info_); });
+        [this](const Identity&, const auto&) { return MakeServerInfo(info_); });
   }
 
  private:

@@ -100,7 +100,7 @@ class SessionServiceImpl final : public RawSessionService {
                               Bytes* response) override {
     return Serve<v1::DeleteSessionRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message)
+        [this](const Identity& caller, const auto& message)
             -> absl::StatusOr<v1::DeleteSessionResponse> {
           const absl::Status deleted =
               sessions_.Delete(caller, message.session_id());
@@ -113,7 +113,7 @@ class SessionServiceImpl final : public RawSessionService {
                                 Bytes* response) override {
     return Serve<v1::InterruptKernelRequest>(
         peers_, context, request, response,
-        [this](const Caller& caller, const auto& message)
+        [this](const Identity& caller, const auto& message)
             -> absl::StatusOr<v1::InterruptKernelResponse> {
           const absl::StatusOr<std::shared_ptr<Session>> session =
               sessions_.Find(caller, message.session_id());
@@ -146,7 +146,7 @@ class SessionServiceImpl final : public RawSessionService {
   UnaryReactor* ForkSession(CallContext* context, const Bytes* request,
                             Bytes* response) override {
     v1::ForkSessionRequest message;
-    const absl::StatusOr<Caller> caller =
+    const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     const auto cancel = std::make_shared<CancelToken>();
@@ -169,7 +169,7 @@ class SessionServiceImpl final : public RawSessionService {
                          Bytes* response, const Method& method) {
     return Serve<Request>(
         peers_, context, request, response,
-        [&](const Caller& caller,
+        [&](const Identity& caller,
             const Request& message) -> absl::StatusOr<Response> {
           const absl::StatusOr<std::shared_ptr<Session>> session =
               sessions_.Find(caller, message.session_id());

@@ -10,9 +10,9 @@
 
 namespace sandglass::server {
 
-absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
-                                const CallContext& context) {
-  std::optional<Caller> caller = peers.CallerOf(context.peer());
+absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
+                                  const CallContext& context) {
+  std::optional<Identity> caller = peers.CallerOf(context.peer());
   if (!caller.has_value()) {
     Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
     return UnknownCaller();
@@ -21,10 +21,10 @@ absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
   return *std::move(caller);
 }
 
-absl::StatusOr<Caller> Receive(const PeerTable& peers,
-                               const CallContext& context, const Bytes& bytes,
-                               google::protobuf::Message& message) {
-  absl::StatusOr<Caller> caller = CallerOf(peers, context);
+absl::StatusOr<Identity> Receive(const PeerTable& peers,
+                                 const CallContext& context, const Bytes& bytes,
+                                 google::protobuf::Message& message) {
+  absl::StatusOr<Identity> caller = CallerOf(peers, context);
   if (!caller.ok()) return caller;
   const absl::Status parsed = ParseMessage(bytes, message);
   // Otherwise gRPC keeps the request until the call's end, which may be that of
@@ -46,7 +46,7 @@ void AnsweredCall::EndOn(CallThreads& threads, const CallKey& key,
   if (!added.ok()) End(added);
 }
 
-UnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
+UnaryReactor* Answer(const PeerTable& peers, const Identity& caller,
                      CallContext* context, Bytes* response,
                      absl::StatusOr<Bytes> message) {
   if (!message.ok()) return Refuse(context, message.status());

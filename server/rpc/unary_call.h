@@ -15,7 +15,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "server/base/call_threads.h"
 #include "server/base/clock.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/message_codec.h"
@@ -35,13 +35,13 @@ using WriteReactor = grpc::ServerWriteReactor<Bytes>;
 using BidiReactor = grpc::ServerBidiReactor<Bytes, Bytes>;
 
 // Returns who calls. If that isn't known, it is an error of ours and is logged.
-absl::StatusOr<Caller> CallerOf(const PeerTable& peers,
-                                const CallContext& context);
+absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
+                                  const CallContext& context);
 
 // Does the same and parses the message.
-absl::StatusOr<Caller> Receive(const PeerTable& peers,
-                               const CallContext& context, const Bytes& bytes,
-                               google::protobuf::Message& message);
+absl::StatusOr<Identity> Receive(const PeerTable& peers,
+                                 const CallContext& context, const Bytes& bytes,
+                                 google::protobuf::Message& message);
 
 // When the call's answer has to be there; absent when it has no deadline. gRPC
 // uses the wall clock for this; from here on it is the monotonic clock.
@@ -52,7 +52,7 @@ class AnsweredCall final : public UnaryReactor {
  public:
   // `peers` and `response` must outlive the call. `on_cancel` is called when
   // the client goes away before the call has ended; it may be null.
-  AnsweredCall(const PeerTable& peers, const Caller& caller, Bytes* response,
+  AnsweredCall(const PeerTable& peers, const Identity& caller, Bytes* response,
                std::function<void()> on_cancel = nullptr)
       : caller_(caller.name),
         held_(peers.answers()),
@@ -88,7 +88,7 @@ class RefusedCall final : public Reactor {
 };
 
 // Ends a call with a message or an error.
-UnaryReactor* Answer(const PeerTable& peers, const Caller& caller,
+UnaryReactor* Answer(const PeerTable& peers, const Identity& caller,
                      CallContext* context, Bytes* response,
                      absl::StatusOr<Bytes> message);
 UnaryReactor* Refuse(CallContext* context, const absl::Status& status);
@@ -110,7 +110,7 @@ UnaryReactor* Serve(const PeerTable& peers, CallContext* context,
                     const Bytes* request, Bytes* response,
                     const Method& method) {
   Request message;
-  const absl::StatusOr<Caller> caller =
+  const absl::StatusOr<Identity> caller =
       Receive(peers, *context, *request, message);
   if (!caller.ok()) return Refuse(context, caller.status());
   return Answer(peers, *caller, context, response,

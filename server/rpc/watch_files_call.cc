@@ -125,7 +125,8 @@ class WatchFilesCall final : public FileAnswersCall<v1::WatchFilesRequest> {
 
 }  // namespace
 
-WriteReactor* BeginWatchFiles(const FileCallParts& parts, const Caller& caller,
+WriteReactor* BeginWatchFiles(const FileCallParts& parts,
+                              const Identity& caller,
                               v1::WatchFilesRequest&& request) {
   auto* call = new WatchFilesCall(parts, caller, std::move(request));
   call->Start();

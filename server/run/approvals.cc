@@ -58,7 +58,7 @@ absl::Status CheckComment(const std::string& comment) {
                                 " bytes; it may have at most ", kMaxComment)}});
 }
 
-v1::Approval AnsweredBy(const Caller& caller, const std::string& comment,
+v1::Approval AnsweredBy(const Identity& caller, const std::string& comment,
                         v1::Approval approval) {
   approval.set_approver(caller.name);
   approval.set_comment(comment);
@@ -74,7 +74,8 @@ std::string WithComment(std::string message, const v1::Approval& approval) {
 
 }  // namespace
 
-ApprovalSubject AskedAbout(const Caller& caller, v1::RunCodeRequest& request) {
+ApprovalSubject AskedAbout(const Identity& caller,
+                           v1::RunCodeRequest& request) {
   ApprovalSubject subject;
   subject.caller = caller;
   v1::Approval& shown = subject.shown;
@@ -125,9 +126,8 @@ ApprovalTable::ApprovalTable(ApprovalOptions options,
       recorder_(recorder),
       clock_(std::move(clock)) {}
 
-bool ApprovalTable::IsApprover(const Caller& caller) const {
-  return caller.uid.has_value() &&
-         (*caller.uid == 0 || options_.approvers.count(*caller.uid) != 0);
+bool ApprovalTable::IsApprover(const Identity& caller) const {
+  return caller.scopes.Has(Scope::kApprove);
 }
 
 absl::Status ApprovalTable::Record(const char* event,
@@ -219,7 +219,7 @@ void ApprovalTable::Sweep() {
 }
 
 absl::StatusOr<ApprovalTable::Entry*> ApprovalTable::Find(
-    const Caller& caller, const std::string& approval_id) {
+    const Identity& caller, const std::string& approval_id) {
   Sweep();
   const auto it = entries_.find(approval_id);
   if (it == entries_.end() ||
@@ -230,7 +230,7 @@ absl::StatusOr<ApprovalTable::Entry*> ApprovalTable::Find(
 }
 
 absl::StatusOr<ApprovalTable::Entry*> ApprovalTable::FindUsable(
-    const std::string& approval_id, const Caller& caller,
+    const std::string& approval_id, const Identity& caller,
     const std::string& fingerprint) {
   Sweep();
   const auto it = entries_.find(approval_id);
@@ -272,14 +272,14 @@ absl::StatusOr<ApprovalTable::Entry*> ApprovalTable::FindUsable(
 }
 
 absl::Status ApprovalTable::Check(const std::string& approval_id,
-                                  const Caller& caller,
+                                  const Identity& caller,
                                   const std::string& fingerprint) {
   absl::MutexLock lock(&mutex_);
   return FindUsable(approval_id, caller, fingerprint).status();
 }
 
 absl::StatusOr<v1::Approval> ApprovalTable::Use(
-    const std::string& approval_id, const Caller& caller,
+    const std::string& approval_id, const Identity& caller,
     const std::string& fingerprint) {
   absl::MutexLock lock(&mutex_);
   absl::StatusOr<Entry*> entry = FindUsable(approval_id, caller, fingerprint);
@@ -299,7 +299,7 @@ std::optional<ApprovedBy> ApprovalTable::ApprovedForSession(
 }
 
 v1::ListApprovalsResponse ApprovalTable::List(
-    const Caller& caller, const v1::ListApprovalsRequest& request) {
+    const Identity& caller, const v1::ListApprovalsRequest& request) {
   const bool all = IsApprover(caller);
   const auto wanted = [&](const Entry& entry) {
     if (!all && !(entry.caller == caller)) return false;
@@ -326,7 +326,7 @@ v1::ListApprovalsResponse ApprovalTable::List(
 }
 
 absl::StatusOr<v1::Approval> ApprovalTable::Get(
-    const Caller& caller, const std::string& approval_id) {
+    const Identity& caller, const std::string& approval_id) {
   absl::MutexLock lock(&mutex_);
   absl::StatusOr<Entry*> entry = Find(caller, approval_id);
   if (!entry.ok()) return entry.status();
@@ -347,7 +347,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Answer(Entry& entry,
 }
 
 absl::StatusOr<v1::Approval> ApprovalTable::Approve(
-    const Caller& caller, const v1::ApproveRequest& request) {
+    const Identity& caller, const v1::ApproveRequest& request) {
   absl::Status fits = CheckComment(request.comment());
   if (!fits.ok()) return fits;
   absl::MutexLock lock(&mutex_);
@@ -388,7 +388,7 @@ absl::StatusOr<v1::Approval> ApprovalTable::Approve(
 }
 
 absl::StatusOr<v1::Approval> ApprovalTable::Deny(
-    const Caller& caller, const v1::DenyRequest& request) {
+    const Identity& caller, const v1::DenyRequest& request) {
   absl::Status fits = CheckComment(request.comment());
   if (!fits.ok()) return fits;
   absl::MutexLock lock(&mutex_);

@@ -18,15 +18,13 @@
 #include "policy/profile/profile.h"
 #include "sandglass/v1/policy.pb.h"
 #include "server/base/clock.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/job/inspection.h"
 #include "server/run/run_inputs.h"
 
 namespace sandglass::server {
 
 struct ApprovalOptions {
-  // Who may answer for other callers; root always may.
-  std::set<uid_t> approvers;
   // The last quarter of each of these bounds is for callers that have few
   // approvals, see Shares; for max_kept there is a further quarter on top
   // instead.
@@ -45,7 +43,7 @@ struct ApprovalSubject {
   // The request without its ids and labels, and without contents, whose
   // checksums are in RunInputs.
   std::string request;
-  Caller caller;
+  Identity caller;
   absl::Duration expires_after;
   // Everything that a person is shown; the table fills in id, state and times.
   v1::Approval shown;
@@ -54,7 +52,7 @@ struct ApprovalSubject {
 // What a request says about its run, for an approver; the run's language,
 // profile and limits follow from the policy. Afterwards `request` is as it was
 // before.
-ApprovalSubject AskedAbout(const Caller& caller, v1::RunCodeRequest& request);
+ApprovalSubject AskedAbout(const Identity& caller, v1::RunCodeRequest& request);
 
 // A digest of everything that makes up a run: its request without the ids and
 // labels, its caller, its limits and its profile. Precondition: `inputs` has
@@ -90,13 +88,13 @@ class ApprovalTable {
 
   // Checks whether the approval can be used for this run; an error says why it
   // can't. The approval stays as it is.
-  absl::Status Check(const std::string& approval_id, const Caller& caller,
+  absl::Status Check(const std::string& approval_id, const Identity& caller,
                      const std::string& fingerprint)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Checks the same and uses the approval up. Of several callers at the same
   // time, only one gets it.
   absl::StatusOr<v1::Approval> Use(const std::string& approval_id,
-                                   const Caller& caller,
+                                   const Identity& caller,
                                    const std::string& fingerprint)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Returns who said that a rule no longer needs approval in a session.
@@ -104,25 +102,25 @@ class ApprovalTable {
                                                const std::string& rule) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  v1::ListApprovalsResponse List(const Caller& caller,
+  v1::ListApprovalsResponse List(const Identity& caller,
                                  const v1::ListApprovalsRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<v1::Approval> Get(const Caller& caller,
+  absl::StatusOr<v1::Approval> Get(const Identity& caller,
                                    const std::string& approval_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<v1::Approval> Approve(const Caller& caller,
+  absl::StatusOr<v1::Approval> Approve(const Identity& caller,
                                        const v1::ApproveRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<v1::Approval> Deny(const Caller& caller,
+  absl::StatusOr<v1::Approval> Deny(const Identity& caller,
                                     const v1::DenyRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  bool IsApprover(const Caller& caller) const;
+  bool IsApprover(const Identity& caller) const;
 
  private:
   struct Entry {
     std::string fingerprint;
-    Caller caller;
+    Identity caller;
     MonotonicTime expires;
     v1::Approval shown;
   };
@@ -134,12 +132,12 @@ class ApprovalTable {
   bool DropEnded(const std::string& caller)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Finds an approval that the caller may see. NOT_FOUND otherwise.
-  absl::StatusOr<Entry*> Find(const Caller& caller,
+  absl::StatusOr<Entry*> Find(const Identity& caller,
                               const std::string& approval_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Finds an approval that the caller can use for that run; errors as Check.
   absl::StatusOr<Entry*> FindUsable(const std::string& approval_id,
-                                    const Caller& caller,
+                                    const Identity& caller,
                                     const std::string& fingerprint)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<v1::Approval> Answer(Entry& entry, v1::ApprovalState state,

@@ -69,7 +69,7 @@ absl::StatusOr<v1::CheckProfileResponse> PolicyQuestions::CheckProfile(
 }
 
 std::shared_ptr<Run> PolicyQuestions::TestRun(
-    const Caller& caller, v1::TestRunRequest&& request,
+    const Identity& caller, v1::TestRunRequest&& request,
     std::optional<MonotonicTime> deadline, RunListener* listener) const {
   const auto refuse = [&](const absl::Status& status) {
     listener->OnEnd({.status = status});

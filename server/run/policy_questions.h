@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "sandglass/v1/policy.pb.h"
 #include "server/base/cancel_token.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/live_policy/live_policy.h"
 #include "server/run/run_dispatcher.h"
 
@@ -35,7 +35,7 @@ class PolicyQuestions {
   // Queues an inspection of the program. `listener` hears of its end as of that
   // of a run; the response only has the decision. Returns null when OnEnd was
   // called already.
-  std::shared_ptr<Run> TestRun(const Caller& caller,
+  std::shared_ptr<Run> TestRun(const Identity& caller,
                                v1::TestRunRequest&& request,
                                std::optional<MonotonicTime> deadline,
                                RunListener* listener) const;

@@ -17,7 +17,7 @@
 #include "server/admission/queued_run.h"
 #include "server/base/cancel_token.h"
 #include "server/base/clock.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/job/job.h"
 #include "server/job/run_listener.h"
 #include "server/run/approvals.h"
@@ -31,7 +31,7 @@ class Session;
 // What is known about a run when it is accepted.
 struct RunOrigin {
   std::string run_id;
-  Caller caller;
+  Identity caller;
   std::string language;  // id
   std::string profile;
   std::string request_id;   // may be empty

@@ -82,7 +82,7 @@ bool RunDispatcher::Leave(const std::shared_ptr<Run>& run,
 }
 
 absl::StatusOr<v1::RunSummary> RunDispatcher::Cancel(
-    const Caller& caller, const std::string& run_id) {
+    const Identity& caller, const std::string& run_id) {
   absl::StatusOr<std::shared_ptr<Run>> run = registry_.Find(caller, run_id);
   if (!run.ok()) return run.status();
   if (*run != nullptr) {
@@ -93,7 +93,7 @@ absl::StatusOr<v1::RunSummary> RunDispatcher::Cancel(
 }
 
 absl::StatusOr<v1::ListRunsResponse> RunDispatcher::List(
-    const Caller& caller, const v1::ListRunsRequest& request) {
+    const Identity& caller, const v1::ListRunsRequest& request) {
   return registry_.List(caller, request);
 }
 

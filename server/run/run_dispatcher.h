@@ -74,7 +74,7 @@ class RunDispatcher {
   // listener waits, or null when OnEnd was called already. `deadline` is that
   // of the call; absent means none. `prefix` is as in ValidateRunCode.
   std::shared_ptr<Run> Submit(
-      const Caller& caller, v1::RunCodeRequest&& request,
+      const Identity& caller, v1::RunCodeRequest&& request,
       std::optional<MonotonicTime> deadline, const std::string& prefix,
       RunListener* listener,
       const std::optional<LookOnly>& look = std::nullopt);
@@ -84,9 +84,9 @@ class RunDispatcher {
   bool Leave(const std::shared_ptr<Run>& run, RunListener* listener);
 
   // Does CancelRun: stops a run for all who wait for it.
-  absl::StatusOr<v1::RunSummary> Cancel(const Caller& caller,
+  absl::StatusOr<v1::RunSummary> Cancel(const Identity& caller,
                                         const std::string& run_id);
-  absl::StatusOr<v1::ListRunsResponse> List(const Caller& caller,
+  absl::StatusOr<v1::ListRunsResponse> List(const Identity& caller,
                                             const v1::ListRunsRequest& request);
 
   // From now on every Submit is answered with UNAVAILABLE.

@@ -44,7 +44,7 @@ ApprovalSubject WithDecided(ApprovalSubject subject,
 // Each step adds what it finds out.
 struct RunDispatcher::Submission {
   // Of the call.
-  const Caller& caller;
+  const Identity& caller;
   v1::RunCodeRequest& request;  // without its larger parts once it is validated
   const std::string& prefix;
   const std::optional<LookOnly>& look;
@@ -65,7 +65,7 @@ struct RunDispatcher::Submission {
 };
 
 std::shared_ptr<Run> RunDispatcher::Submit(
-    const Caller& caller, v1::RunCodeRequest&& request,
+    const Identity& caller, v1::RunCodeRequest&& request,
     std::optional<MonotonicTime> deadline, const std::string& prefix,
     RunListener* listener, const std::optional<LookOnly>& look) {
   Submission submission{
@@ -85,7 +85,7 @@ std::shared_ptr<Run> RunDispatcher::Submit(
 void RunDispatcher::Refuse(const Submission& submission,
                            const absl::Status& status,
                            RunListener* listener) const {
-  const Caller& caller = submission.caller;
+  const Identity& caller = submission.caller;
   Log(LogLevel::kInfo, "refused",
       {{"caller", caller.name},
        {"error", std::string(status.message())},

@@ -159,11 +159,9 @@ void RunRegistry::Evict() {
   }
 }
 
-bool RunRegistry::MaySee(const Caller& caller, const Entry& entry) {
-  if (caller.SeesAll()) return true;
-  return caller.name == (entry.live != nullptr
-                             ? entry.live->origin().caller.name
-                             : entry.summary.caller());
+bool RunRegistry::MaySee(const Identity& caller, const Entry& entry) {
+  return caller.Sees(entry.live != nullptr ? entry.live->origin().caller.name
+                                           : entry.summary.caller());
 }
 
 v1::RunSummary RunRegistry::SummaryOf(const Entry& entry) {
@@ -171,7 +169,7 @@ v1::RunSummary RunRegistry::SummaryOf(const Entry& entry) {
 }
 
 absl::StatusOr<v1::ListRunsResponse> RunRegistry::List(
-    const Caller& caller, const v1::ListRunsRequest& request) {
+    const Identity& caller, const v1::ListRunsRequest& request) {
   std::vector<policy::FieldViolation> violations;
   if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
     violations.push_back(
@@ -211,7 +209,7 @@ absl::StatusOr<v1::ListRunsResponse> RunRegistry::List(
 }
 
 const RunRegistry::Entry* RunRegistry::FindEntry(
-    const Caller& caller, const std::string& run_id) const {
+    const Identity& caller, const std::string& run_id) const {
   const auto it = by_id_.find(run_id);
   if (it == by_id_.end()) return nullptr;
   const Entry& entry = entries_.at(it->second);
@@ -219,7 +217,7 @@ const RunRegistry::Entry* RunRegistry::FindEntry(
 }
 
 absl::StatusOr<std::shared_ptr<Run>> RunRegistry::Find(
-    const Caller& caller, const std::string& run_id) const {
+    const Identity& caller, const std::string& run_id) const {
   absl::MutexLock lock(&mutex_);
   const Entry* entry = FindEntry(caller, run_id);
   if (entry == nullptr) return RunNotFound(run_id);
@@ -227,7 +225,7 @@ absl::StatusOr<std::shared_ptr<Run>> RunRegistry::Find(
 }
 
 absl::StatusOr<v1::RunSummary> RunRegistry::Describe(
-    const Caller& caller, const std::string& run_id) const {
+    const Identity& caller, const std::string& run_id) const {
   absl::MutexLock lock(&mutex_);
   const Entry* entry = FindEntry(caller, run_id);
   if (entry == nullptr) return RunNotFound(run_id);

@@ -16,7 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "sandglass/v1/run.pb.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/run/run.h"
 
 namespace sandglass::server {
@@ -62,16 +62,16 @@ class RunRegistry {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Newest first. INVALID_ARGUMENT for a bad page_size or page_token.
-  absl::StatusOr<v1::ListRunsResponse> List(const Caller& caller,
+  absl::StatusOr<v1::ListRunsResponse> List(const Identity& caller,
                                             const v1::ListRunsRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Finds a run that is queued or running; returns nullptr when it is finished.
   // NOT_FOUND when the caller has no run with that id.
-  absl::StatusOr<std::shared_ptr<Run>> Find(const Caller& caller,
+  absl::StatusOr<std::shared_ptr<Run>> Find(const Identity& caller,
                                             const std::string& run_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<v1::RunSummary> Describe(const Caller& caller,
+  absl::StatusOr<v1::RunSummary> Describe(const Identity& caller,
                                           const std::string& run_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -89,9 +89,10 @@ class RunRegistry {
     uint64_t bytes = 0;
     MonotonicTime finished;
   };
-  static bool MaySee(const Caller& caller, const Entry& entry);
+  static bool MaySee(const Identity& caller, const Entry& entry);
   static v1::RunSummary SummaryOf(const Entry& entry);
-  const Entry* FindEntry(const Caller& caller, const std::string& run_id) const
+  const Entry* FindEntry(const Identity& caller,
+                         const std::string& run_id) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The finished runs of one caller.
   struct Finished {

@@ -2,7 +2,7 @@
 #define SANDGLASS_SERVER_RUN_RUN_WATCHER_H_
 
 #include "absl/status/status.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/run/run.h"
 
 namespace sandglass::server {
@@ -14,7 +14,7 @@ class RunWatcher {
   // A run that was accepted; its answer is about to go out.
   virtual void RecordRun(const Run& run, const RunEnd& end) = 0;
   // A request that wasn't.
-  virtual void RecordRefused(const Caller& caller,
+  virtual void RecordRefused(const Identity& caller,
                              const absl::Status& status) = 0;
 };
 

@@ -48,7 +48,7 @@ bool Erase(const Turn& turn, auto& line) {
 
 }  // namespace
 
-Session::Session(std::string id, Caller caller, SessionSpec spec,
+Session::Session(std::string id, Identity caller, SessionSpec spec,
                  std::unique_ptr<SessionHost> host,
                  std::shared_ptr<SessionCopy> copy, const SessionPast* past)
     : id_(std::move(id)),

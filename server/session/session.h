@@ -20,7 +20,7 @@
 #include "policy/verdict/verdict.h"
 #include "sandglass/v1/session.pb.h"
 #include "server/base/clock.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/job/job_runner.h"
 #include "server/job/session_spec.h"
 #include "server/session/session_host.h"
@@ -34,13 +34,13 @@ class Session final : public JobRunner {
  public:
   // `copy` is where a durable session is kept, null for others; `past` says
   // what the session was before the daemon was started.
-  Session(std::string id, Caller caller, SessionSpec spec,
+  Session(std::string id, Identity caller, SessionSpec spec,
           std::unique_ptr<SessionHost> host,
           std::shared_ptr<SessionCopy> copy = nullptr,
           const SessionPast* past = nullptr);
 
   const std::string& id() const { return id_; }
-  const Caller& caller() const { return caller_; }
+  const Identity& caller() const { return caller_; }
   // The session as it was made; labels and times may have changed since.
   const SessionSpec& spec() const { return spec_; }
   SessionHost& host() { return *host_; }
@@ -156,7 +156,7 @@ class Session final : public JobRunner {
   absl::Status WriteRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string id_;
-  const Caller caller_;
+  const Identity caller_;
   const SessionSpec spec_;
   const std::unique_ptr<SessionHost> host_;
   const std::shared_ptr<SessionCopy> copy_;

@@ -20,7 +20,7 @@ const Session::Over& Evicted() {
 }  // namespace
 
 std::vector<SharedSession> SessionTable::IdleEvictable(
-    const Caller& caller) const {
+    const Identity& caller) const {
   std::vector<std::pair<absl::Duration, SharedSession>> idle;
   for (const auto& [number, session] : sessions_) {
     if (session->caller().name != caller.name || !session->spec().evictable) {
@@ -38,7 +38,7 @@ std::vector<SharedSession> SessionTable::IdleEvictable(
   return sessions;
 }
 
-absl::Status SessionTable::RoomAtBest(const Caller& caller,
+absl::Status SessionTable::RoomAtBest(const Identity& caller,
                                       size_t count) const {
   absl::Status room = Room(caller, count, shares_);
   if (!absl::IsResourceExhausted(room)) return room;
@@ -47,7 +47,7 @@ absl::Status SessionTable::RoomAtBest(const Caller& caller,
   return Room(caller, count, without).ok() ? absl::OkStatus() : room;
 }
 
-absl::Status SessionTable::MakeRoom(const Caller& caller, size_t count,
+absl::Status SessionTable::MakeRoom(const Identity& caller, size_t count,
                                     std::vector<SharedSession>& evicted) {
   // Where it would not be enough, none has to give way.
   if (absl::Status at_best = RoomAtBest(caller, count); !at_best.ok()) {

@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<SessionSpec>> SessionTable::CheckChildren(
 }
 
 absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
-    const Caller& caller, const v1::ForkSessionRequest& request,
+    const Identity& caller, const v1::ForkSessionRequest& request,
     const std::shared_ptr<CancelToken>& cancel) {
   const absl::StatusOr<SharedSession> parent =
       Find(caller, request.session_id());

@@ -45,7 +45,7 @@ policy::Limits LimitsOf(const internal::StoredSession& record,
 
 }  // namespace
 
-internal::StoredSession ToRecord(const std::string& id, const Caller& caller,
+internal::StoredSession ToRecord(const std::string& id, const Identity& caller,
                                  const SessionSpec& spec, absl::Time created,
                                  absl::Duration age,
                                  const std::vector<std::string>& contexts,

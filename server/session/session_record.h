@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "internal/durable.pb.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/job/session_spec.h"
 #include "server/live_policy/policy_set.h"
 
@@ -14,7 +14,7 @@ namespace sandglass::server {
 
 // What the disk keeps of a session: `spec`, with labels and times as they are
 // now, and its age at `now`.
-internal::StoredSession ToRecord(const std::string& id, const Caller& caller,
+internal::StoredSession ToRecord(const std::string& id, const Identity& caller,
                                  const SessionSpec& spec, absl::Time created,
                                  absl::Duration age,
                                  const std::vector<std::string>& contexts,

@@ -15,7 +15,7 @@ constexpr int32_t kMaxPageSize = 1000;
 
 }  // namespace
 
-SharedSession SessionTable::Latest(const Caller& caller,
+SharedSession SessionTable::Latest(const Identity& caller,
                                    const StringMap& labels) const {
   for (const auto& [number, session] : sessions_) {
     if (session->caller().name == caller.name && session->usable() &&
@@ -27,7 +27,7 @@ SharedSession SessionTable::Latest(const Caller& caller,
 }
 
 absl::StatusOr<v1::ListSessionsResponse> SessionTable::List(
-    const Caller& caller, const v1::ListSessionsRequest& request) const {
+    const Identity& caller, const v1::ListSessionsRequest& request) const {
   Violations violations;
   if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
     violations.push_back(

@@ -93,7 +93,7 @@ void SessionTable::BringBack() {
                                  .archive = nullptr,
                                  .lost_contexts = former.past.contexts});
     const auto session = std::make_shared<Session>(
-        found.record.session_id(), Caller{found.record.caller(), {}, {}},
+        found.record.session_id(), OwnerNamed(found.record.caller()),
         std::move(former.spec), std::move(host), found.copy, &former.past);
     Log(former.past.unusable.empty() ? LogLevel::kInfo : LogLevel::kWarning,
         "session_brought_back",
@@ -121,7 +121,7 @@ void SessionTable::Suspend(const SharedSession& session, MonotonicTime until) {
 }
 
 absl::StatusOr<SessionSpec> SessionTable::Check(
-    const Caller& caller, const v1::CreateSessionRequest& request,
+    const Identity& caller, const v1::CreateSessionRequest& request,
     const std::string& prefix) const {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   Violations violations;
@@ -177,7 +177,7 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   return spec;
 }
 
-absl::Status SessionTable::Room(const Caller& caller, size_t count,
+absl::Status SessionTable::Room(const Identity& caller, size_t count,
                                 const Shares& shares) const {
   if (!accepting_) return ShuttingDown();
   if (audit_ != nullptr) {
@@ -201,7 +201,7 @@ absl::Status SessionTable::Room(const Caller& caller, size_t count,
   return TooManySessions("the server has", options_.max());
 }
 
-absl::StatusOr<SharedSession> SessionTable::Make(const Caller& caller,
+absl::StatusOr<SharedSession> SessionTable::Make(const Identity& caller,
                                                  SessionSpec spec,
                                                  SessionCopy* parent,
                                                  SharedArchive archive) const {
@@ -233,7 +233,7 @@ void SessionTable::Insert(const SharedSession& session) {
 }
 
 absl::StatusOr<SessionTable::Added> SessionTable::Add(
-    const Caller& caller, const v1::CreateSessionRequest& request,
+    const Identity& caller, const v1::CreateSessionRequest& request,
     const std::string& prefix, bool by_labels) {
   absl::StatusOr<SessionSpec> spec = Check(caller, request, prefix);
   if (!spec.ok()) return spec.status();
@@ -263,7 +263,7 @@ absl::StatusOr<SessionTable::Added> SessionTable::Add(
   return Added{session, true};
 }
 
-absl::Status SessionTable::Record(const Caller& caller,
+absl::Status SessionTable::Record(const Identity& caller,
                                   const SharedSession& session) {
   if (audit_ == nullptr) return absl::OkStatus();
   absl::Status recorded = RecordCreation(*audit_, caller.name, *session);
@@ -274,7 +274,7 @@ absl::Status SessionTable::Record(const Caller& caller,
 }
 
 absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
-    const Caller& caller, const v1::CreateSessionRequest& request) {
+    const Identity& caller, const v1::CreateSessionRequest& request) {
   const absl::StatusOr<Added> added =
       Add(caller, request, "", /*by_labels=*/false);
   if (!added.ok()) return added.status();
@@ -286,7 +286,7 @@ absl::StatusOr<v1::CreateSessionResponse> SessionTable::Create(
 }
 
 absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
-    const Caller& caller, const v1::GetOrCreateSessionRequest& request) {
+    const Identity& caller, const v1::GetOrCreateSessionRequest& request) {
   if (request.create().labels().empty()) {
     return InvalidRequest(
         {{"create.labels",
@@ -304,7 +304,7 @@ absl::StatusOr<v1::GetOrCreateSessionResponse> SessionTable::GetOrCreate(
 }
 
 absl::StatusOr<v1::UpdateSessionResponse> SessionTable::Update(
-    const Caller& caller, const v1::UpdateSessionRequest& request) {
+    const Identity& caller, const v1::UpdateSessionRequest& request) {
   absl::StatusOr<SharedSession> session = Find(caller, request.session_id());
   if (!session.ok()) return session.status();
   Violations violations;
@@ -330,7 +330,7 @@ absl::StatusOr<v1::UpdateSessionResponse> SessionTable::Update(
   return response;
 }
 
-absl::Status SessionTable::Delete(const Caller& caller,
+absl::Status SessionTable::Delete(const Identity& caller,
                                   const std::string& session_id) {
   absl::StatusOr<SharedSession> session = Find(caller, session_id);
   if (!session.ok()) return session.status();
@@ -339,7 +339,7 @@ absl::Status SessionTable::Delete(const Caller& caller,
 }
 
 absl::StatusOr<SharedSession> SessionTable::Find(
-    const Caller& caller, const std::string& session_id) {
+    const Identity& caller, const std::string& session_id) {
   SharedSession session;
   {
     absl::MutexLock lock(&mutex_);

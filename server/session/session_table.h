@@ -17,7 +17,7 @@
 #include "server/base/cancel_token.h"
 #include "server/base/clock.h"
 #include "server/base/shares.h"
-#include "server/identity/caller.h"
+#include "server/identity/identity.h"
 #include "server/job/language_gate.h"
 #include "server/job/request_checks.h"
 #include "server/job/session_spec.h"
@@ -54,29 +54,29 @@ class SessionTable {
   void HandleClockSet() ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::StatusOr<v1::CreateSessionResponse> Create(
-      const Caller& caller, const v1::CreateSessionRequest& request)
+      const Identity& caller, const v1::CreateSessionRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<v1::GetOrCreateSessionResponse> GetOrCreate(
-      const Caller& caller, const v1::GetOrCreateSessionRequest& request)
+      const Identity& caller, const v1::GetOrCreateSessionRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<v1::ListSessionsResponse> List(
-      const Caller& caller, const v1::ListSessionsRequest& request) const
+      const Identity& caller, const v1::ListSessionsRequest& request) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<v1::UpdateSessionResponse> Update(
-      const Caller& caller, const v1::UpdateSessionRequest& request)
+      const Identity& caller, const v1::UpdateSessionRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Makes sessions with the same files, all of them or none. Waits for the
   // parent's jail, so it must never be called on gRPC's threads; `cancel` ends
   // the wait.
   absl::StatusOr<v1::ForkSessionResponse> Fork(
-      const Caller& caller, const v1::ForkSessionRequest& request,
+      const Identity& caller, const v1::ForkSessionRequest& request,
       const std::shared_ptr<CancelToken>& cancel) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Delete(const Caller& caller, const std::string& session_id)
+  absl::Status Delete(const Identity& caller, const std::string& session_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Finds a session that lives. NOT_FOUND when the caller has none with that
   // id, with the reason if it had one.
-  absl::StatusOr<SharedSession> Find(const Caller& caller,
+  absl::StatusOr<SharedSession> Find(const Identity& caller,
                                      const std::string& session_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -92,27 +92,27 @@ class SessionTable {
   };
 
   // Fields that errors name begin with `prefix`.
-  absl::StatusOr<SessionSpec> Check(const Caller& caller,
+  absl::StatusOr<SessionSpec> Check(const Identity& caller,
                                     const v1::CreateSessionRequest& request,
                                     const std::string& prefix) const;
   // Checks whether a caller may have that many more beside those in `shares`.
-  absl::Status Room(const Caller& caller, size_t count,
+  absl::Status Room(const Identity& caller, size_t count,
                     const Shares& shares) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The same with the ones that there would be if all evictable sessions of the
   // caller that are not in use had given way.
-  absl::Status RoomAtBest(const Caller& caller, size_t count) const
+  absl::Status RoomAtBest(const Identity& caller, size_t count) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Takes as many of the caller's evictable sessions that are not in use out of
   // the table as must give way for that many more, those first that were
   // longest not in use. They are appended to `evicted`, also on an error;
   // FinishEnd must follow for each.
-  absl::Status MakeRoom(const Caller& caller, size_t count,
+  absl::Status MakeRoom(const Identity& caller, size_t count,
                         std::vector<SharedSession>& evicted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes a session that isn't in the table yet; with `parent`, its copy has
   // the parent's files.
-  absl::StatusOr<SharedSession> Make(const Caller& caller, SessionSpec spec,
+  absl::StatusOr<SharedSession> Make(const Identity& caller, SessionSpec spec,
                                      SessionCopy* parent,
                                      SharedArchive archive) const;
   // Removes what Make made of a session that doesn't get into the table.
@@ -125,13 +125,13 @@ class SessionTable {
   };
   // Makes a session that is on record, unless the caller has one with the
   // labels of the request and `by_labels` asks for that one.
-  absl::StatusOr<Added> Add(const Caller& caller,
+  absl::StatusOr<Added> Add(const Identity& caller,
                             const v1::CreateSessionRequest& request,
                             const std::string& prefix, bool by_labels)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Puts a session's creation on record. On an error the session is ended
   // again.
-  absl::Status Record(const Caller& caller, const SharedSession& session)
+  absl::Status Record(const Identity& caller, const SharedSession& session)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void BringBack() ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends a session here; it goes on with the next daemon. After `until` nothing
@@ -141,11 +141,11 @@ class SessionTable {
   // The specs of a fork's children, all checked.
   absl::StatusOr<std::vector<SessionSpec>> CheckChildren(
       const Session& parent, const v1::ForkSessionRequest& request) const;
-  SharedSession Latest(const Caller& caller, const StringMap& labels) const
+  SharedSession Latest(const Identity& caller, const StringMap& labels) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The caller's evictable sessions that are not in use, those first that were
   // longest not in use.
-  std::vector<SharedSession> IdleEvictable(const Caller& caller) const
+  std::vector<SharedSession> IdleEvictable(const Identity& caller) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Takes the session out of the table; false when another thread has done so.
   bool Forget(const Session& session, const Session::Over& over)

@@ -123,7 +123,7 @@ void TakeRun(v1::RunCodeRequest&& request, const std::string& prefix) {
 }
 
 void TakeList(const v1::ListRunsRequest& request) {
-  const Caller caller{.name = "uid:1001", .uid = 1001, .gid = 1001};
+  const Identity caller{.name = "uid:1001", .uid = 1001, .gid = 1001};
   const absl::StatusOr<v1::ListRunsResponse> page =
       Runs().List(caller, request);
   if (!page.ok()) {
@@ -173,7 +173,7 @@ void Take(fuzz::Input input) {
   } else {
     const auto message = Parse<v1::CancelRunRequest>(bytes);
     if (!message) return;
-    const Caller caller{.name = "uid:1000", .uid = 1000, .gid = 1000};
+    const Identity caller{.name = "uid:1000", .uid = 1000, .gid = 1000};
     const auto run = Runs().Find(caller, message->run_id());
     FUZZ_CHECK(!run.ok() || (*run)->origin().caller.name == caller.name);
   }

@@ -209,11 +209,17 @@ bool Eventually(const Predicate& done) {
   return false;
 }
 
-inline Caller User(uid_t uid) {
-  return {"uid:" + std::to_string(uid), uid, static_cast<gid_t>(uid)};
+inline Identity User(uid_t uid) {
+  return LocalIdentity(uid, static_cast<gid_t>(uid));
 }
 
-inline std::shared_ptr<Run> MakeRun(const Caller& caller,
+inline Identity Approver(uid_t uid) {
+  Identity identity = User(uid);
+  identity.scopes.Add(Scope::kApprove);
+  return identity;
+}
+
+inline std::shared_ptr<Run> MakeRun(const Identity& caller,
                                     uint64_t memory_bytes = 1 << 20,
                                     uint64_t request_bytes = 100,
                                     const std::string& request_id = "",

@@ -131,29 +131,29 @@ TEST(UnixSocket, NeverRemovesWhatIsNoSocket) {
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
-TEST(Identity, RootIsRefused) {
-  EXPECT_FALSE(ResolveIdentity("root", 1879048192).ok());
-  EXPECT_FALSE(ResolveIdentity("0:1000", 1879048192).ok());
-  EXPECT_FALSE(ResolveIdentity("1000:0", 1879048192).ok());
+TEST(Ids, RootIsRefused) {
+  EXPECT_FALSE(ResolveIds("root", 1879048192).ok());
+  EXPECT_FALSE(ResolveIds("0:1000", 1879048192).ok());
+  EXPECT_FALSE(ResolveIds("1000:0", 1879048192).ok());
 }
 
-TEST(Identity, AcceptsAccountsNumbersAndTheDefault) {
-  const auto nobody = ResolveIdentity("nobody", 1879048192);
+TEST(Ids, AcceptsAccountsNumbersAndTheDefault) {
+  const auto nobody = ResolveIds("nobody", 1879048192);
   ASSERT_TRUE(nobody.ok()) << nobody.status();
   EXPECT_EQ(nobody->uid, 65534u);
-  const auto numbers = ResolveIdentity("1234:5678", 1879048192);
+  const auto numbers = ResolveIds("1234:5678", 1879048192);
   ASSERT_TRUE(numbers.ok());
   EXPECT_EQ(numbers->uid, 1234u);
   EXPECT_EQ(numbers->gid, 5678u);
-  const auto standard = ResolveIdentity("", 1879048192);
+  const auto standard = ResolveIds("", 1879048192);
   ASSERT_TRUE(standard.ok()) << standard.status();
   EXPECT_NE(standard->uid, 0u);
   for (const char* bad : {"no-such-account", "1:2:3", "1", "a:b", "-1:-1"}) {
-    EXPECT_FALSE(ResolveIdentity(bad, 1879048192).ok()) << bad;
+    EXPECT_FALSE(ResolveIds(bad, 1879048192).ok()) << bad;
   }
 }
 
-TEST(Identity, AGroupIsANameOrANumber) {
+TEST(Ids, AGroupIsANameOrANumber) {
   EXPECT_EQ(*ResolveGroup("", 42), 42u);
   EXPECT_EQ(*ResolveGroup("nogroup", 42), 65534u);
   EXPECT_EQ(*ResolveGroup("77", 42), 77u);

@@ -52,16 +52,16 @@ class LayerBuildsTest : public ::testing::Test {
     };
   }
 
-  struct Caller {
+  struct Identity {
     CancelToken cancel;
     std::vector<std::string> lines;
     std::atomic<int> seen = 0;
     std::optional<absl::StatusOr<LayerStore::Pin>> result;
     std::thread thread;
   };
-  std::unique_ptr<Caller> Call(const LayerBuilds::Build& build) {
-    auto caller = std::make_unique<Caller>();
-    Caller* const own = caller.get();
+  std::unique_ptr<Identity> Call(const LayerBuilds::Build& build) {
+    auto caller = std::make_unique<Identity>();
+    Identity* const own = caller.get();
     own->thread = std::thread([this, own, build] {
       own->result = builds_->GetOrBuild(
           kKey, build,
@@ -87,7 +87,7 @@ class LayerBuildsTest : public ::testing::Test {
 };
 
 TEST_F(LayerBuildsTest, ManyCallersShareOneBuild) {
-  std::vector<std::unique_ptr<Caller>> callers;
+  std::vector<std::unique_ptr<Identity>> callers;
   callers.push_back(Call(Slow()));
   ASSERT_TRUE(Eventually([&] { return callers[0]->seen == 1; }));
   for (int i = 0; i < 7; ++i) callers.push_back(Call(Slow()));
@@ -170,7 +170,7 @@ TEST_F(LayerBuildsTest, TellsAFailureToAllAndForgetsItSoon) {
   go_ = true;
   first->thread.join();
   second->thread.join();
-  for (const Caller* caller : {first.get(), second.get()}) {
+  for (const Identity* caller : {first.get(), second.get()}) {
     EXPECT_EQ(caller->result->status(), absl::NotFoundError("no such package"));
   }
   CancelToken cancel;

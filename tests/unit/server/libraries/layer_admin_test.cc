@@ -78,8 +78,7 @@ class NoUnpacker final : public ArchiveUnpacker {
 class LayerAdminTest : public LayerStoreTest {
  protected:
   LayerAdminTest()
-      : approvals_({.approvers = {1001}}, nullptr),
-        pool_({{.floor = 0}}, nullptr, nullptr) {
+      : approvals_({}, nullptr), pool_({{.floor = 0}}, nullptr, nullptr) {
     LibraryInstaller installer;
     installer.registry = "http://127.0.0.1:1/simple";
     LibrariesParts parts;
@@ -104,7 +103,7 @@ class LayerAdminTest : public LayerStoreTest {
     EXPECT_TRUE(pin.ok()) << pin.status();
     return pin->id();
   }
-  absl::StatusOr<v1::LayerBuilt> Build(const Caller& caller,
+  absl::StatusOr<v1::LayerBuilt> Build(const Identity& caller,
                                        const v1::BuildLayerRequest& request) {
     return admin_->Build(
         caller, request,
@@ -118,15 +117,15 @@ class LayerAdminTest : public LayerStoreTest {
     request.add_libraries(library);
     return request;
   }
-  absl::StatusOr<v1::RemoveLayerResponse> Remove(const Caller& caller,
+  absl::StatusOr<v1::RemoveLayerResponse> Remove(const Identity& caller,
                                                  const std::string& id) {
     v1::RemoveLayerRequest request;
     request.set_layer_id(id);
     return admin_->Remove(caller, request);
   }
 
-  const Caller somebody_ = User(1000);
-  const Caller approver_ = User(1001);
+  const Identity somebody_ = User(1000);
+  const Identity approver_ = Approver(1001);
   LivePolicy policy_{LibraryPolicies()};
   ApprovalTable approvals_;
   JailPool pool_;

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-ApprovalSubject Subject(const Caller& caller, const std::string& fingerprint,
+ApprovalSubject Subject(const Identity& caller, const std::string& fingerprint,
                         bool self = false, const std::string& session = "") {
   ApprovalSubject subject;
   subject.fingerprint = fingerprint;
@@ -70,14 +70,13 @@ class Approvals : public ::testing::Test, public ApprovalRecorder {
     return std::string(status.message());
   }
 
-  const Caller alice_ = User(1000);
-  const Caller bob_ = User(1001);  // an approver
-  const Caller root_ = User(0);
+  const Identity alice_ = User(1000);
+  const Identity bob_ = Approver(1001);
+  const Identity root_ = User(0);
   MonotonicTime now_ = Now();
   std::vector<std::string> events_;
   absl::Status recording_;
-  ApprovalTable table_{{.approvers = {1001},
-                        .max_pending = 4,
+  ApprovalTable table_{{.max_pending = 4,
                         .max_pending_per_caller = 3,
                         .max_kept = 6,
                         .max_bytes = 1000},
@@ -115,7 +114,7 @@ TEST_F(Approvals, OnlyApproversAnswerAndNotTheirOwnRuns) {
             absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(code(table_.Approve(User(1002), Approving(id))),
             absl::StatusCode::kNotFound);
-  Caller tcp;
+  Identity tcp;
   tcp.name = "tcp:127.0.0.1";
   EXPECT_EQ(code(table_.Approve(tcp, Approving(id))),
             absl::StatusCode::kNotFound);
@@ -360,7 +359,7 @@ TEST(ApprovalFingerprint, IsOfAllThatTheRunIs) {
   request.set_request_id("a");
   request.set_approval_id("b");
   (*request.mutable_labels())["c"] = "d";
-  Caller caller = User(7);
+  Identity caller = User(7);
   request.set_stdin("in");
   v1::InputFile& file = *request.add_files();
   file.set_path("data");

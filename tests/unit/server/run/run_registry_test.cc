@@ -21,7 +21,7 @@ void Finish(RunRegistry& registry, Run& run, const RunEnd& end) {
   if (const auto told = registry.Finish(run, end)) run.OnEnd(*told);
 }
 
-RunPtr Identified(const Caller& caller, const std::string& id,
+RunPtr Identified(const Identity& caller, const std::string& id,
                   const std::string& fingerprint = "same") {
   return MakeRun(caller, 1 << 20, 100, id, fingerprint);
 }
