@@ -34,6 +34,8 @@ bool SetCapabilities(uint64_t keep) {
   return ::syscall(SYS_capset, &header, data) == 0;
 }
 
+bool KeepCapabilities() { return ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0; }
+
 bool DropBoundingSet() {
   for (int cap = 0; cap < 64; ++cap) {
     const int in_set = ::prctl(PR_CAPBSET_READ, cap, 0, 0, 0);

@@ -17,6 +17,7 @@ namespace sandglass::os {
 // failure.
 
 // Capabilities as a bit mask: 1 << CAP_*.
+inline constexpr uint64_t kCapDacReadSearch = uint64_t{1} << 2;
 inline constexpr uint64_t kCapKill = uint64_t{1} << 5;
 inline constexpr uint64_t kCapSetGid = uint64_t{1} << 6;
 inline constexpr uint64_t kCapSetUid = uint64_t{1} << 7;
@@ -25,6 +26,8 @@ inline constexpr uint64_t kCapSysAdmin = uint64_t{1} << 21;
 // Removes every capability that isn't in `keep` from the permitted and
 // effective sets, and empties the inheritable and ambient sets.
 bool SetCapabilities(uint64_t keep);
+// From now on changing ids away from 0 leaves the permitted set as it is.
+bool KeepCapabilities();
 // Empties the bounding set. Needs CAP_SETPCAP.
 bool DropBoundingSet();
 // Irreversible: neither uid 0 nor a set-user-id file gives capabilities any

@@ -6,6 +6,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
+#include "server/base/error_details.h"
 #include "server/base/proto_time.h"
 #include "server/base/strings.h"
 
@@ -24,44 +25,17 @@ std::string Seconds(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(1)));
 }
 
-// Adds one of google.rpc's details as a payload.
-void Attach(const google::protobuf::Message& detail, absl::Status& status) {
-  status.SetPayload(absl::StrCat(kErrorTypePrefix, detail.GetTypeName()),
-                    absl::Cord(detail.SerializeAsString()));
-}
-
-// Makes an error with an ErrorInfo of our domain.
-absl::Status MakeWith(const std::map<std::string, std::string>& metadata,
-                      Code code, const std::string& reason,
-                      const std::string& message) {
-  absl::Status status(code, message);
-  google::rpc::ErrorInfo info;
-  info.set_reason(reason);
-  info.set_domain(kErrorDomain);
-  info.mutable_metadata()->insert(metadata.begin(), metadata.end());
-  Attach(info, status);
-  return status;
-}
-
-// The same without metadata. The message is made of the pieces, as by
-// absl::StrCat.
 template <typename... Pieces>
 absl::Status Make(Code code, const std::string& reason,
                   const Pieces&... pieces) {
-  return MakeWith({}, code, reason, absl::StrCat(pieces...));
+  return ErrorOf(code, reason, pieces...);
 }
 
-// And with RetryInfo.
 template <typename... Pieces>
 absl::Status MakeRetryable(Code code, const std::string& reason,
                            absl::Duration retry_after,
                            const Pieces&... pieces) {
-  absl::Status status = Make(code, reason, pieces...);
-  google::rpc::RetryInfo retry;
-  *retry.mutable_retry_delay() =
-      ToProto(absl::Trunc(retry_after, absl::Milliseconds(1)));
-  Attach(retry, status);
-  return status;
+  return Retryable(retry_after, ErrorOf(code, reason, pieces...));
 }
 
 }  // namespace
@@ -90,7 +64,7 @@ absl::Status InvalidRequest(
   }
   absl::Status status =
       Make(Code::kInvalidArgument, "INVALID_REQUEST", message);
-  Attach(bad_request, status);
+  AttachDetail(bad_request, status);
   return status;
 }
 
@@ -316,7 +290,7 @@ absl::Status ExecNotFound(const std::string& session_id,
 }
 
 absl::Status CommandsDenied(const std::string& profile) {
-  return MakeWith(
+  return ErrorWith(
       {{"profile", profile}, {"key", "commands"}}, Code::kPermissionDenied,
       "COMMANDS_DENIED",
       absl::StrCat("profile ", Quoted(profile),
@@ -327,8 +301,8 @@ absl::Status CommandsDenied(const std::string& profile) {
 
 absl::Status LibrariesDenied(const std::string& profile,
                              const std::string& why) {
-  return MakeWith({{"profile", profile}}, Code::kPermissionDenied,
-                  "LIBRARIES_DENIED", why);
+  return ErrorWith({{"profile", profile}}, Code::kPermissionDenied,
+                   "LIBRARIES_DENIED", why);
 }
 
 absl::Status LibrariesUnavailable(const std::string& why) {

@@ -21,16 +21,27 @@ bool IsLoopback(const std::string& host) {
   return host == "[::1]";
 }
 
+bool IsAddress(const std::string& host) {
+  in_addr v4{};
+  in6_addr v6{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return true;
+  return host.size() > 2 && host.front() == '[' && host.back() == ']' &&
+         ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &v6) ==
+             1;
+}
+
 absl::Status Bad(const std::string& text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
       "can't listen on ", Quoted(text, 128), ": ", why,
-      "; write unix:/absolute/path, 127.0.0.1:port or [::1]:port"));
+      "; write unix:/absolute/path, 127.0.0.1:port, or an IP address and port "
+      "such as 0.0.0.0:8443 or [::]:8443"));
 }
 
 }  // namespace
 
 std::string ListenAddress::ToString() const {
-  return unix_path.empty() ? tcp_address : absl::StrCat("unix:", unix_path);
+  if (!unix_path.empty()) return absl::StrCat("unix:", unix_path);
+  return absl::StrCat(tls ? "tls:" : "", tcp_address);
 }
 
 absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
@@ -45,18 +56,18 @@ absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
     }
     return ListenAddress{.unix_path = std::string(rest)};
   }
-  const size_t colon = text.rfind(':');
+  const bool asked_for_tls = absl::ConsumePrefix(&rest, "tls:");
+  const std::string address(rest);
+  const size_t colon = address.rfind(':');
   if (colon == std::string::npos) return Bad(text, "there is no port");
   uint32_t port = 0;
-  if (!absl::SimpleAtoi(text.substr(colon + 1), &port) || port > 65535) {
+  if (!absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535) {
     return Bad(text, "the port is not a number from 0 to 65535");
   }
-  if (!IsLoopback(text.substr(0, colon))) {
-    return Bad(text,
-               "TLS and authentication do not exist yet, so TCP is served on "
-               "numeric loopback addresses only");
-  }
-  return ListenAddress{.tcp_address = text};
+  const std::string host = address.substr(0, colon);
+  if (!IsAddress(host)) return Bad(text, "the host is no numeric IP address");
+  return ListenAddress{.tcp_address = address,
+                       .tls = asked_for_tls || !IsLoopback(host)};
 }
 
 }  // namespace sandglass::server

@@ -11,19 +11,23 @@ namespace sandglass::server {
 // it to net.core.somaxconn.
 inline constexpr int kListenBacklog = 4096;
 
-// Where the daemon listens: a unix socket or a loopback TCP port.
+// Where the daemon listens: a unix socket, a loopback TCP port in plain text,
+// or any TCP port with TLS.
 struct ListenAddress {
   std::string unix_path;  // absolute; empty for TCP
   // In the form that gRPC takes; empty for a unix socket.
   std::string tcp_address;
+  bool tls = false;
 
-  // "unix:/run/sandglass/sandglass.sock" or "127.0.0.1:8080".
+  // "unix:/run/sandglass/sandglass.sock", "127.0.0.1:8080" or
+  // "tls:0.0.0.0:8443".
   std::string ToString() const;
 };
 
-// Takes "unix:/absolute/path", "127.x.y.z:port" and "[::1]:port". Port 0 means
-// any free one. INVALID_ARGUMENT for anything else: other addresses wait for
-// TLS and authentication, which do not exist yet.
+// Takes "unix:/absolute/path" and, for TCP, "IP:port" or "[IPv6]:port", where
+// port 0 means any free one. There is TLS on every address that isn't of this
+// machine alone, and on those that are where "tls:" stands before them.
+// INVALID_ARGUMENT for anything else.
 absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text);
 
 }  // namespace sandglass::server

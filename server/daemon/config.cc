@@ -14,6 +14,7 @@
 #include "server/admission/admission_config.h"
 #include "server/base/accounts.h"
 #include "server/base/strings.h"
+#include "server/daemon/listen_config.h"
 
 namespace sandglass::server {
 namespace {
@@ -22,7 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr char kInstalledPolicy[] = "/usr/share/sandglass/policy";
 constexpr char kInstalled[] = "/usr/libexec/sandglass/";
-constexpr char kSocketName[] = "sandglass.sock";
 constexpr uint64_t kMaxPool = 1000;
 constexpr uint64_t kMaxSessions = 1000;
 constexpr uint64_t kMinMessageBytes = uint64_t{1} << 20;
@@ -296,7 +296,7 @@ void ReadApprovers(policy::JsonObject& root, Config& config) {
   for (size_t i = 0; i < config.approvers.size(); ++i) {
     const absl::StatusOr<uid_t> uid = ResolveUser(config.approvers[i]);
     if (uid.ok()) {
-      config.accounts.approvers.insert(*uid);
+      config.identity.accounts.approvers.insert(*uid);
     } else {
       root.AddErrorAt(absl::StrCat("/approvers/", i),
                       std::string(uid.status().message()));
@@ -305,7 +305,7 @@ void ReadApprovers(policy::JsonObject& root, Config& config) {
 }
 
 absl::Status ReadFile(const std::string& path, Config& config,
-                      std::string& listen) {
+                      std::vector<std::string>& listen) {
   absl::StatusOr<policy::JsonDocument> document =
       policy::JsonDocument::ReadFile(path);
   if (!document.ok()) return document.status();
@@ -319,12 +319,9 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadEgress(root, config.egress);
   ReadLibrariesConfig(root, config.libraries);
   ReadMetricsConfig(root, config.metrics);
-  if (root.Has("listen")) {
-    listen = root.String("listen");
-    if (const auto parsed = ParseListenAddress(listen); !parsed.ok()) {
-      root.AddError("listen", StdView(parsed.status().message()));
-    }
-  }
+  ReadIdentityConfig(root, config.identity);
+  ReadListen(root, listen);
+  ReadTlsConfig(root, config.tls);
   config.user = root.String("user", config.user);
   config.uid_base =
       Count(root, "uid_base", {.min = kMinUidBase, .max = kMaxUidBase},
@@ -372,7 +369,7 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   config.egress.path = DefaultHelper(exe_dir, "sandglass-egress");
   config.admission = DefaultAdmission();
   config.sessions.reserve = SessionReserve(config.sessions.max_sessions);
-  std::string listen;
+  std::vector<std::string> listen;
   if (!flags.config_file.empty()) {
     if (absl::Status read = ReadFile(flags.config_file, config, listen);
         !read.ok()) {
@@ -402,13 +399,13 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
         absl::StrCat("--end-when-idle ", Quoted(*flags.end_when_idle, 64),
                      " is no time of a second or more; write for example 10m"));
   }
-  if (flags.listen.has_value()) listen = *flags.listen;
-  if (listen.empty()) {
-    listen = absl::StrCat("unix:", config.state_dir, "/", kSocketName);
+  if (!flags.listen.empty()) listen = flags.listen;
+  if (absl::Status used = UseAddresses(listen, config); !used.ok()) {
+    return used;
   }
-  absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
-  if (!address.ok()) return address.status();
-  config.listen = *std::move(address);
+  if (absl::Status possible = CheckTlsAddresses(config); !possible.ok()) {
+    return possible;
+  }
   config.trace_syscalls = flags.trace_syscalls;
   config.excuse_missing.insert(config.excuse_missing.end(),
                                flags.excuse_missing.begin(),
@@ -418,7 +415,8 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
 
 std::string ConfigToJson(const Config& config) {
   const nlohmann::ordered_json json = {
-      {"listen", config.listen.ToString()},
+      {"listen", AddressesToJson(config)},
+      {"tls", TlsToJson(config.tls)},
       {"state_dir", config.state_dir},
       {"cache_dir", config.cache_dir},
       {"policy_dir", config.policy_dir},
@@ -476,6 +474,7 @@ std::string ConfigToJson(const Config& config) {
         {"format", NameOf(config.log_format, kLogFormats)}}},
       {"excuse_missing", config.excuse_missing},
       {"approvers", config.approvers},
+      {"identity", IdentityToJson(config.identity)},
       {"canaries", config.canaries}};
   return json.dump(2, ' ', /*ensure_ascii=*/true,
                    nlohmann::ordered_json::error_handler_t::replace);

@@ -19,7 +19,7 @@
 #include "server/base/listen_address.h"
 #include "server/base/log.h"
 #include "server/daemon/egress_config.h"
-#include "server/identity/local_accounts.h"
+#include "server/identity/identity_config.h"
 #include "server/job/session_spec.h"
 #include "server/libraries/libraries_config.h"
 #include "server/ops/metrics_config.h"
@@ -27,6 +27,7 @@
 #include "server/pool/pool_targets.h"
 #include "server/run/approvals.h"
 #include "server/run/run_registry.h"
+#include "server/tls/tls_config.h"
 
 namespace sandglass::server {
 
@@ -34,7 +35,7 @@ namespace sandglass::server {
 // default.
 struct ConfigFlags {
   std::string config_file;  // empty when there is none
-  std::optional<std::string> listen;
+  std::vector<std::string> listen;
   std::optional<std::string> state_dir;
   std::optional<std::string> cache_dir;
   std::optional<std::string> policy_dir;
@@ -63,7 +64,9 @@ constexpr uint32_t DefaultSpawners(uint32_t processors) {
 // Everything that can be set, with defaults filled in. deploy/sandglassd.json
 // describes each key.
 struct Config {
-  ListenAddress listen;
+  ListenAddress listen;  // in plain text, of this machine alone
+  std::vector<ListenAddress> listen_tls;
+  TlsConfig tls;
   std::string state_dir = "/run/sandglass";
   // The directory for what is prepared once and then kept: losing it costs time
   // at the next start.
@@ -101,7 +104,7 @@ struct Config {
   LogFormat log_format = LogFormat::kText;
   std::vector<std::string> excuse_missing;
   std::vector<std::string> approvers;  // accounts or numbers
-  LocalAccounts accounts;
+  IdentityConfig identity;
   ApprovalOptions approvals;
   // Whether each language is tried under each system call filter when the
   // daemon starts.

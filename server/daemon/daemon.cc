@@ -113,6 +113,7 @@ int RunDaemon(const ConfigFlags& flags, Heartbeat* supervisor,
   if (const auto failed = start.PlanJails()) return *failed;
   if (const auto failed = start.StartHelpers()) return *failed;
   if (const auto failed = start.OpenKeptPlaces()) return *failed;
+  if (const auto failed = start.BindTls()) return *failed;
   if (const auto failed = start.BindSocket()) return *failed;
   if (const auto failed = start.DropRights(supervisor, parent)) return *failed;
   return Serve(start.Parts(supervisor, listeners));

@@ -2,8 +2,13 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <utility>
+#include <vector>
+
 #include "nlohmann/json.hpp"
 #include "policy/audit/audit_chain.h"
+#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/version.h"
 
@@ -44,6 +49,49 @@ void DaemonAudit::RecordRefusedPolicy(const absl::Status& why) {
   // Errors are ignored as above; the daemon's own log has both.
   log_->Append("policy_refused", {{"reason", std::string(why.message())}})
       .IgnoreError();
+}
+
+void DaemonAudit::RecordRefusal(Refusal refusal, const Identity& identity) {
+  constexpr int kLinesPerSecond = 10;
+  uint64_t left_out = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    const MonotonicTime now = Now();
+    if (now - second_ >= std::chrono::seconds(1)) {
+      second_ = now;
+      lines_ = 0;
+    }
+    if (++lines_ > kLinesPerSecond) {
+      ++left_out_;
+      return;
+    }
+    left_out = std::exchange(left_out_, 0);
+  }
+  log_->Append("caller_refused", {{"reason", NameOf(refusal)},
+                                  {"caller", identity.name},
+                                  {"tenant", identity.tenant},
+                                  {"token_id", identity.token_id},
+                                  {"address", identity.address},
+                                  {"left_out", left_out}})
+      .IgnoreError();
+}
+
+absl::Status DaemonAudit::RecordToken(const char* event, const Token& token,
+                                      const Identity& by) {
+  std::vector<std::string> scopes;
+  for (const Scope scope : token.scopes.List()) {
+    scopes.emplace_back(NameOf(scope));
+  }
+  return trail_.WriteEvent(
+      event,
+      {{"token_id", token.id},
+       {"tenant", token.tenant},
+       {"principal", token.principal},
+       {"scopes", scopes},
+       {"read_only", token.read_only},
+       {"expires", absl::FormatTime(token.expires, absl::UTCTimeZone())},
+       {"caller", by.name}},
+      token.id);
 }
 
 void DaemonAudit::Stop(const std::string& reason) {

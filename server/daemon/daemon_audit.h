@@ -5,14 +5,17 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "server/audit/audit_log.h"
 #include "server/audit/audit_trail.h"
 #include "server/daemon/config.h"
+#include "server/identity/credentials.h"
 #include "server/live_policy/policy_reload.h"
 #include "server/live_policy/policy_set.h"
 #include "server/ops/readiness_watch.h"
@@ -53,6 +56,13 @@ class DaemonAudit final : public AuditHealth {
   // one stays.
   void RecordRefusedPolicy(const absl::Status& why);
 
+  // Writes "caller_refused", at most ten times a second; the next such line
+  // says how many were left out.
+  void RecordRefusal(Refusal refusal, const Identity& identity)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status RecordToken(const char* event, const Token& token,
+                           const Identity& by);
+
   // Writes "stop". Best called when no run is left.
   void Stop(const std::string& reason);
 
@@ -65,6 +75,10 @@ class DaemonAudit final : public AuditHealth {
   const std::unique_ptr<AuditLog> log_;
   AuditTrail trail_;
   RunAudit runs_;
+  absl::Mutex mutex_;
+  MonotonicTime second_ ABSL_GUARDED_BY(mutex_);  // when it began
+  int lines_ ABSL_GUARDED_BY(mutex_) = 0;         // in it
+  uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sandglass::server

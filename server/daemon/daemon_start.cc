@@ -53,7 +53,8 @@ constexpr uint64_t kEnvelopeBytes = 4096;
 std::vector<std::string> WrittenTo(const Config& config) {
   std::vector<std::string> directories = {config.state_dir, config.cache_dir};
   for (const std::string& directory :
-       {config.audit.dir, config.sessions.durable_dir, config.libraries.dir}) {
+       {config.audit.dir, config.sessions.durable_dir, config.libraries.dir,
+        config.identity.tokens_dir}) {
     if (!directory.empty()) directories.push_back(directory);
   }
   return directories;
@@ -85,6 +86,7 @@ absl::Status RunningDaemon::Start() {
   StartRuns();
   StartReload();
   if (absl::Status done = StartExecs(); !done.ok()) return done;
+  if (absl::Status done = OpenCredentials(); !done.ok()) return done;
   MakeServices();
   if (absl::Status done = ServeOperations(); !done.ok()) return done;
   // Clients that connect before the server runs wait in the backlog.
@@ -239,6 +241,22 @@ absl::Status RunningDaemon::StartExecs() {
   return execs_->Start();
 }
 
+absl::Status RunningDaemon::OpenCredentials() {
+  std::unique_ptr<TokenStore> tokens;
+  if (const std::string& dir = config_.identity.tokens_dir; !dir.empty()) {
+    absl::StatusOr<std::unique_ptr<TokenStore>> opened =
+        TokenStore::Open(absl::StrCat(dir, "/tokens.json"));
+    if (!opened.ok()) return opened.status();
+    tokens = *std::move(opened);
+  }
+  IdentityRecorder* const recorder = this;
+  credentials_.emplace(std::move(tokens), recorder);
+  peers_.emplace(std::max(PeerTable::kAnswerBytes,
+                          kMaxAnswersAtOnce * config_.max_message_bytes),
+                 &*credentials_);
+  return absl::OkStatus();
+}
+
 void RunningDaemon::MakeServices() {
   info_ = {.policy = &policy_,
            .languages = &*languages_,
@@ -250,18 +268,19 @@ void RunningDaemon::MakeServices() {
            .images = parts_.settings.image_records};
   questions_.emplace(policy_, *dispatcher_, config_.policy_dir,
                      sandbox::WhyNoDiskCap(info_.host));
-  layer_admin_.emplace(LayerAdminParts{&policy_, &*approvals_, &*pool_,
+  layer_admin_.emplace(LayerAdminParts{&policy_, &*pool_,
                                        libraries_ ? &*libraries_ : nullptr,
                                        parts_.no_libraries});
   services_.push_back(
-      MakeSandboxService(*dispatcher_, peers_, info_, kStreamBudgetBytes));
-  services_.push_back(MakeSessionService(*sessions_, *call_threads_, peers_));
-  services_.push_back(MakeFileService(*sessions_, *call_threads_, peers_));
-  services_.push_back(MakeExecService(*execs_, peers_));
-  services_.push_back(MakePolicyService(*approvals_, *questions_, peers_));
-  services_.push_back(MakeLayerService(*layer_admin_, *call_threads_, peers_));
+      MakeSandboxService(*dispatcher_, *peers_, info_, kStreamBudgetBytes));
+  services_.push_back(MakeSessionService(*sessions_, *call_threads_, *peers_));
+  services_.push_back(MakeFileService(*sessions_, *call_threads_, *peers_));
+  services_.push_back(MakeExecService(*execs_, *peers_));
+  services_.push_back(MakePolicyService(*approvals_, *questions_, *peers_));
+  services_.push_back(MakeLayerService(*layer_admin_, *call_threads_, *peers_));
   services_.push_back(
-      MakeOperatorService(operations_, *approvals_, *call_threads_, peers_));
+      MakeOperatorService(operations_, *call_threads_, *peers_));
+  services_.push_back(MakeIdentityService(*call_threads_, *peers_));
 }
 
 absl::Status RunningDaemon::ServeOperations() {
@@ -283,6 +302,9 @@ absl::Status RunningDaemon::Listen() {
   }
   if (config_.listen.unix_path.empty()) {
     tcp_port_ = TcpPortOf(parts_.listener);
+  }
+  for (const os::Fd& listener : parts_.tls_listeners) {
+    tls_ports_.push_back(TcpPortOf(listener));
   }
   parts_.listeners->Keep(parts_.listener);
   return absl::OkStatus();
@@ -311,12 +333,19 @@ void RunningDaemon::WaitForFirstAnswers() const {
 
 absl::Status RunningDaemon::StartAccepting() {
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
-      std::move(parts_.listener), peers_, *request_room_, HandoverTo(*grpc_),
+      std::move(parts_.listener), *peers_, *request_room_, HandoverTo(*grpc_),
       {.max_connections = DescriptorBudget(config_).connections,
        .max_message_bytes = static_cast<uint32_t>(config_.max_message_bytes),
-       .accounts = config_.accounts});
+       .accounts = config_.identity.accounts});
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = *std::move(acceptor);
+  if (parts_.tls != nullptr) {
+    absl::StatusOr<std::unique_ptr<TlsListener>> tls = TlsListener::Start(
+        std::move(parts_.tls_listeners), *parts_.tls, config_.identity,
+        std::bind_front(&Acceptor::Offer, acceptor_.get()), {});
+    if (!tls.ok()) return tls.status();
+    tls_listener_ = *std::move(tls);
+  }
   operations_.readiness().Start(
       [server = grpc_.get()](const std::string& service, bool serving) {
         server->SetHealth(service, serving);
@@ -331,6 +360,17 @@ void RunningDaemon::TellStarted() const {
           : absl::StrCat(config_.listen.tcp_address.substr(
                              0, config_.listen.tcp_address.rfind(':')),
                          ":", tcp_port_);
+  for (size_t i = 0; i < tls_ports_.size(); ++i) {
+    const std::string& text = config_.listen_tls[i].tcp_address;
+    Log(LogLevel::kInfo, "listening with TLS",
+        {{"address",
+          absl::StrCat(text.substr(0, text.rfind(':') + 1), tls_ports_[i])},
+         {"certificate_until",
+          absl::FormatTime(CertificateEnd(parts_.tls->Get()))},
+         {"client_certificates", config_.tls.client_ca.empty() ? "none"
+                                 : config_.tls.client_required ? "required"
+                                                               : "optional"}});
+  }
   Log(LogLevel::kInfo, "listening on",
       {{"address", address},
        {"version", std::string(kVersion)},

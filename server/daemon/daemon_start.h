@@ -22,6 +22,8 @@
 #include "server/live_policy/policy_reader.h"
 #include "server/phases/compile_store.h"
 #include "server/session/session_store.h"
+#include "server/tls/tls_context.h"
+#include "server/tls/tls_file_reader.h"
 
 namespace sandglass::server {
 
@@ -39,6 +41,9 @@ struct ServingParts {
   std::string no_libraries;                 // why there are none
   std::unique_ptr<SessionStore> sessions;   // null: none is durable
   os::Fd listener;                          // empty for TCP, unless it was kept
+  std::vector<os::Fd> tls_listeners;
+  std::unique_ptr<TlsContext> tls;  // null when there are none
+  std::unique_ptr<TlsFileReader> tls_reader;
   ReloadRecord reloads;
   os::Fd audit_directory;  // empty: there is no audit log
   std::unique_ptr<PolicyReader> policy_reader;

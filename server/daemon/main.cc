@@ -83,8 +83,10 @@ int main(int argc, char** argv) {
                  "Configuration: JSON with comments")
       ->type_name("FILE");
   app.add_option("--listen", flags.listen,
-                 "Where to listen (default unix:STATE_DIR/sandglass.sock)")
-      ->type_name("unix:/PATH|127.0.0.1:PORT");
+                 "Where to listen, repeated for more than one place (default "
+                 "unix:STATE_DIR/sandglass.sock); with TLS where others than "
+                 "this machine can connect")
+      ->type_name("unix:/PATH|IP:PORT");
   app.add_option("--state-dir", flags.state_dir,
                  "Directory of this daemon (default /run/sandglass)")
       ->type_name("DIR");

@@ -94,6 +94,12 @@ absl::Status CheckPorts(const Config& config) {
     if (!port.ok()) return port.status();
     held = *std::move(port);
   }
+  std::vector<os::Fd> also_held;
+  for (const ListenAddress& address : config.listen_tls) {
+    absl::StatusOr<os::Fd> port = ListenOnTcp("listen", address.tcp_address);
+    if (!port.ok()) return port.status();
+    also_held.push_back(*std::move(port));
+  }
   if (config.metrics.listen.empty()) return absl::OkStatus();
   const absl::StatusOr<os::Fd> port =
       ListenOnTcp("metrics.listen", config.metrics.listen);
@@ -123,11 +129,13 @@ std::vector<std::string> CheckPlaces(const Config& config, uid_t daemon) {
         std::pair("cache_dir", config.cache_dir),
         std::pair("libraries.dir", config.libraries.dir),
         std::pair("audit.dir", config.audit.dir),
+        std::pair("identity.tokens_dir", config.identity.tokens_dir),
         std::pair("sessions.durable_dir", config.sessions.durable_dir)}) {
     if (!directory.empty()) note(CheckDirectory(setting, directory, daemon));
   }
   for (const auto& [setting, directory] :
        {std::pair("audit.dir", config.audit.dir),
+        std::pair("identity.tokens_dir", config.identity.tokens_dir),
         std::pair("sessions.durable_dir", config.sessions.durable_dir)}) {
     if (!directory.empty()) {
       note(CheckHoldsNothingElse(setting, directory, daemon));

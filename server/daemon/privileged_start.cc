@@ -14,6 +14,7 @@
 #include "server/base/log.h"
 #include "server/base/memory_budget.h"
 #include "server/base/state_dir.h"
+#include "server/base/tcp_socket.h"
 #include "server/base/unix_socket.h"
 #include "server/daemon/config_doubts.h"
 #include "server/daemon/egress_start.h"
@@ -99,7 +100,7 @@ std::vector<std::string> WrittenPlaces(const Config& config,
        {opened.prepared,
         opened.compiled ? absl::StrCat(config.cache_dir, "/compiled") : "",
         opened.libraries ? config.libraries.dir : "", config.audit.dir,
-        config.sessions.durable_dir}) {
+        config.sessions.durable_dir, config.identity.tokens_dir}) {
     if (!place.empty()) places.push_back(place);
   }
   return places;
@@ -265,6 +266,12 @@ absl::Status PrivilegedStart::StartHelperProcesses() {
       settings_.reader_uid, settings_.identity.gid);
   if (!reader.ok()) return reader.status();
   parts_.policy_reader = *std::move(reader);
+  if (!config_.listen_tls.empty()) {
+    absl::StatusOr<std::unique_ptr<TlsFileReader>> files = TlsFileReader::Start(
+        config_.tls, settings_.reader_uid, settings_.identity.gid);
+    if (!files.ok()) return files.status();
+    parts_.tls_reader = *std::move(files);
+  }
   if (!parts_.libraries) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<UnpackHelper>> unpacker = UnpackHelper::Start(
       config_.libraries.dir, settings_.identity.uid, settings_.identity.gid);
@@ -306,6 +313,30 @@ std::optional<int> PrivilegedStart::OpenKeptPlaces() {
         "audit.dir", Holds::kItsOwn);
     if (!directory.ok()) return FailedStart(directory.status());
     parts_.audit_directory = *std::move(directory);
+  }
+  if (!config_.identity.tokens_dir.empty()) {
+    const absl::Status adopted =
+        AdoptDirectory(config_.identity.tokens_dir, settings_.identity.uid,
+                       settings_.identity.gid, 0700, "identity.tokens_dir",
+                       Holds::kItsOwn)
+            .status();
+    if (!adopted.ok()) return FailedStart(adopted);
+  }
+  return std::nullopt;
+}
+
+std::optional<int> PrivilegedStart::BindTls() {
+  if (config_.listen_tls.empty()) return std::nullopt;
+  const absl::StatusOr<TlsFiles> files = ReadTlsFiles(config_.tls);
+  if (!files.ok()) return FailStart(files.status(), kExitBadConfig);
+  absl::StatusOr<SharedTls> tls = MakeTls(config_.tls, *files, absl::Now());
+  if (!tls.ok()) return FailStart(tls.status(), kExitBadConfig);
+  parts_.tls =
+      std::make_unique<TlsContext>(config_.tls, *files, *std::move(tls));
+  for (const ListenAddress& address : config_.listen_tls) {
+    absl::StatusOr<os::Fd> bound = ListenOnTcp("listen", address.tcp_address);
+    if (!bound.ok()) return FailStart(bound.status(), 1);
+    parts_.tls_listeners.push_back(*std::move(bound));
   }
   return std::nullopt;
 }

@@ -41,6 +41,7 @@ class PrivilegedStart {
   // The spawners, the egress proxy, the policy reader and the unpacker.
   std::optional<int> StartHelpers();
   std::optional<int> OpenKeptPlaces();
+  std::optional<int> BindTls();
   std::optional<int> BindSocket();
   std::optional<int> DropRights(Heartbeat* supervisor, pid_t parent);
   // Call it once, when all steps went well.

@@ -10,7 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sandbox/os/clocks.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/memory_budget.h"
@@ -31,6 +35,9 @@ constexpr absl::Duration kDeadHelperWait = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // How often the pool is told how much memory there is.
 constexpr absl::Duration kMemoryLook = absl::Seconds(1);
+constexpr absl::Duration kCredentialsLook = absl::Seconds(1);
+constexpr absl::Duration kRenewBefore = absl::Hours(72);
+constexpr absl::Duration kTlsReadWait = absl::Seconds(2);
 
 }  // namespace
 
@@ -101,6 +108,7 @@ bool RunningDaemon::WaitUntilIdle(absl::Duration timeout) {
 
 void RunningDaemon::StopAccepting() {
   operations_.readiness().Stop();
+  tls_listener_.reset();
   acceptor_.reset();
   dispatcher_->StopAccepting();
   sessions_->StopAccepting();
@@ -114,9 +122,47 @@ void RunningDaemon::StopServing(absl::Duration timeout) {
   // yet.
   absl::SleepFor(kLastReadsWait);
   grpc_->Shutdown(timeout, [this] {
-    const int cut = CutConnections(config_.listen.unix_path, tcp_port_);
+    std::vector<int> ports = tls_ports_;
+    if (tcp_port_ != 0) ports.push_back(tcp_port_);
+    const int cut = CutConnections(config_.listen.unix_path, ports);
     Log(LogLevel::kWarning, "connections_cut", {{"connections", int64_t{cut}}});
   });
+}
+
+void RunningDaemon::FollowCredentials() {
+  if (Now() < credentials_look_at_) return;
+  credentials_look_at_ = After(Now(), kCredentialsLook);
+  std::vector<std::string> wrong;
+  if (const absl::Status state = credentials_->state(); !state.ok()) {
+    wrong.emplace_back(state.message());
+  }
+  if (parts_.tls != nullptr) {
+    const absl::Time now = os::WallNow();
+    if (const absl::Status state =
+            parts_.tls->Replace(parts_.tls_reader->Read(kTlsReadWait), now);
+        !state.ok()) {
+      wrong.emplace_back(state.message());
+    }
+    if (const absl::Time end = CertificateEnd(parts_.tls->Get());
+        end - now < kRenewBefore) {
+      wrong.push_back(absl::StrCat("the certificate ", config_.tls.certificate,
+                                   " ends on ", absl::FormatTime(end)));
+    }
+  }
+  operations_.readiness().Set(ReadyWhen::kCredentials,
+                              wrong.empty() ? absl::OkStatus()
+                                            : absl::FailedPreconditionError(
+                                                  absl::StrJoin(wrong, "; ")));
+}
+
+void RunningDaemon::RecordRefusal(Refusal refusal, const Identity& identity) {
+  operations_.metrics().NoteRefusedCaller(NameOf(refusal));
+  if (audit_) audit_->RecordRefusal(refusal, identity);
+}
+
+absl::Status RunningDaemon::RecordToken(const char* event, const Token& token,
+                                        const Identity& by) {
+  return audit_ ? audit_->RecordToken(event, token, by) : absl::OkStatus();
 }
 
 int RunningDaemon::Run() {
@@ -126,6 +172,7 @@ int RunningDaemon::Run() {
     watchdog.Beat();
     pool_->SetSpareMemory(SpareMemory());
     if (config_.log_limit) BoundLog(STDERR_FILENO, *config_.log_limit);
+    FollowCredentials();
     if (IdleForTooLong()) {
       Log(LogLevel::kInfo, "idle_end",
           {{"idle", absl::FormatDuration(config_.end_when_idle)}});

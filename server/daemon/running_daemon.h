@@ -40,19 +40,20 @@
 #include "server/run/run_dispatcher.h"
 #include "server/session/jail_host.h"
 #include "server/session/session_table.h"
+#include "server/tls/tls_listener.h"
 
 namespace sandglass::server {
 
 // The running daemon. Its members are in the order in which they are made, so
 // that they are destroyed in the reverse order.
-class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
+class RunningDaemon final : OperatedDaemon,
+                            PolicyReloadHooks,
+                            IdentityRecorder {
  public:
   explicit RunningDaemon(ServingParts parts)
       : parts_(std::move(parts)),
         policy_(std::move(parts_.settings.policy)),
-        prestart_(policy_),
-        peers_(std::max(PeerTable::kAnswerBytes,
-                        kMaxAnswersAtOnce * config_.max_message_bytes)) {}
+        prestart_(policy_) {}
   ~RunningDaemon() override {
     if (languages_) languages_->Stop();
     operations_.Stop();
@@ -86,6 +87,7 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   void StartRuns();
   void StartReload();
   absl::Status StartExecs();
+  absl::Status OpenCredentials();
   void MakeServices();
   absl::Status ServeOperations();
   // Unless it has a socket already. It is kept for the next daemon.
@@ -104,6 +106,9 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   void FollowPolicy(bool changed) override;
   // Checks whether the policy reader and the spawners answer.
   void WatchHelpers() override;
+  void RecordRefusal(Refusal refusal, const Identity& identity) override;
+  absl::Status RecordToken(const char* event, const Token& token,
+                           const Identity& by) override;
   // Another policy has come into force.
   void RenewPool();
 
@@ -124,6 +129,9 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   void StopAccepting();
   // Stops even if clients don't read their answers.
   void StopServing(absl::Duration timeout);
+  // Looks now and then at the files of the certificate, and whether tokens can
+  // be read.
+  void FollowCredentials();
   // Whether nobody has used this daemon for config_.end_when_idle.
   bool IdleForTooLong();
   int Drain();
@@ -156,7 +164,8 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   std::optional<PolicyQuestions> questions_;
   ServerInfoSources info_;
   std::optional<RequestRoom> request_room_;
-  PeerTable peers_;
+  std::optional<Credentials> credentials_;
+  std::optional<PeerTable> peers_;
   Services services_;
   std::optional<CallThreads> call_threads_;
   std::optional<ExecTable> execs_;
@@ -165,6 +174,9 @@ class RunningDaemon final : OperatedDaemon, PolicyReloadHooks {
   int tcp_port_ = 0;  // 0 when it listens on a unix socket
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<TlsListener> tls_listener_;  // offers to acceptor_
+  std::vector<int> tls_ports_;
+  MonotonicTime credentials_look_at_;
 };
 
 }  // namespace sandglass::server

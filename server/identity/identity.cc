@@ -41,8 +41,9 @@ std::string NameOf(absl::string_view tenant, absl::string_view principal) {
 
 absl::string_view TenantOf(absl::string_view name) {
   const size_t slash = name.find('/');
-  return slash == absl::string_view::npos ? absl::string_view(kLocalTenant)
-                                          : name.substr(0, slash);
+  if (slash == absl::string_view::npos) return kLocalTenant;
+  const absl::string_view tenant = name.substr(0, slash);
+  return IsTenantName(tenant) ? tenant : absl::string_view(kLocalTenant);
 }
 
 bool IsTenantName(absl::string_view text) {
@@ -60,7 +61,7 @@ bool IsPrincipalName(absl::string_view tenant, absl::string_view text) {
                        return absl::ascii_isalnum(c) ||
                               absl::StrContains("._@:/-", c);
                      }) &&
-         (tenant != kLocalTenant || !absl::StrContains(text, '/'));
+         (tenant != kLocalTenant || TenantOf(text) == kLocalTenant);
 }
 
 absl::string_view Identity::principal() const {

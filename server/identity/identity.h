@@ -56,6 +56,9 @@ struct Identity {
   // When the proof ends; InfiniteFuture: never.
   absl::Time expires = absl::InfiniteFuture();
   std::string token_id;  // empty: it was another proof
+  // Where the connection comes from: an IP address, or nothing on the unix
+  // socket.
+  std::string address;
 
   // Who in the tenant: the rest of the name.
   absl::string_view principal() const;
@@ -63,6 +66,10 @@ struct Identity {
   // Operators see what every caller has and may end it; others see their own,
   // and what their tenant shares.
   bool SeesAll() const { return scopes.Has(Scope::kOperate); }
+  // Operators, and this machine's own approvers.
+  bool LooksAfterMachine() const {
+    return SeesAll() || (tenant == kLocalTenant && scopes.Has(Scope::kApprove));
+  }
   // `owner` is the name of another caller.
   bool Sees(absl::string_view owner) const;
 
@@ -72,8 +79,8 @@ struct Identity {
   }
 };
 
-// "uid:1000" in the tenant "local", "team-a/ci" in any other. No tenant has a
-// "/" in its name, so that no two callers have the same.
+// "uid:1000" in the tenant "local", "team-a/ci" in any other. No two callers
+// have the same: see IsPrincipalName.
 std::string NameOf(absl::string_view tenant, absl::string_view principal);
 // The tenant in such a name.
 absl::string_view TenantOf(absl::string_view name);
@@ -81,8 +88,8 @@ absl::string_view TenantOf(absl::string_view name);
 // At most 63 of a-z, 0-9 and "-", of which the first is no "-".
 bool IsTenantName(absl::string_view text);
 // At most 128 of A-Z, a-z, 0-9 and "._@:/-", of which the first is a letter or
-// a digit. In the tenant "local" without a "/", so that it can't be taken for a
-// tenant's.
+// a digit. In the tenant "local" what stands before a "/" isn't the name of a
+// tenant, as in "spiffe://...".
 bool IsPrincipalName(absl::string_view tenant, absl::string_view text);
 
 // An account of this machine on the unix socket: root may do everything, others

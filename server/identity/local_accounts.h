@@ -16,6 +16,7 @@ namespace sandglass::server {
 // they may do there.
 struct LocalAccounts {
   struct Rule {
+    std::string account;  // as the configuration has it
     std::string tenant = kLocalTenant;
     std::optional<Scopes> scopes;  // absent: what is usual, of root all
   };

@@ -73,7 +73,7 @@ absl::StatusOr<v1::ListLayersResponse> LayerAdmin::List(
                    });
   v1::ListLayersResponse response;
   response.set_max_bytes(parts_.libraries->max_bytes());
-  const bool all = parts_.approvals->IsApprover(caller);
+  const bool all = caller.LooksAfterMachine();
   uint64_t bytes = 0;
   for (const LayerInfo& layer : layers) {
     if (!all && !parts_.libraries->HasHad(caller.name, layer.id)) continue;
@@ -105,7 +105,7 @@ absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
       CheckLibraries(wish, language, profile.get(), violations);
   if (!violations.empty()) return InvalidRequest(violations);
   if (!wanted.ok()) return wanted.status();
-  if (parts_.approvals->IsApprover(caller)) (*wanted)->offline = false;
+  if (caller.LooksAfterMachine()) (*wanted)->offline = false;
   (*wanted)->caller = caller.name;
   const absl::StatusOr<FoundLibraries> found =
       parts_.libraries->Get(**wanted, progress, cancel);
@@ -136,7 +136,7 @@ absl::StatusOr<LayerInfo> LayerAdmin::Find(const std::string& digits) const {
 absl::StatusOr<v1::RemoveLayerResponse> LayerAdmin::Remove(
     const Identity& caller, const v1::RemoveLayerRequest& request) const {
   if (absl::Status has = HasLibraries(); !has.ok()) return has;
-  if (!parts_.approvals->IsApprover(caller)) {
+  if (!caller.LooksAfterMachine()) {
     return NotAnApprover(
         "only root and the approvers of the daemon's configuration remove "
         "layers");

@@ -12,16 +12,14 @@
 #include "server/libraries/libraries.h"
 #include "server/live_policy/live_policy.h"
 #include "server/pool/jail_pool.h"
-#include "server/run/approvals.h"
 
 namespace sandglass::server {
 
 struct LayerAdminParts {
   const LivePolicy* policy = nullptr;
-  const ApprovalTable* approvals = nullptr;  // knows who the operators are
-  JailPool* pool = nullptr;                  // jails with layers wait there
-  Libraries* libraries = nullptr;            // null: none are installed,
-  std::string no_libraries = {};             // for this reason
+  JailPool* pool = nullptr;        // jails with layers wait there
+  Libraries* libraries = nullptr;  // null: none are installed,
+  std::string no_libraries = {};   // for this reason
 };
 
 // Answers callers' requests about installed sets of libraries. Thread-safe;

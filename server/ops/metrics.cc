@@ -125,6 +125,9 @@ struct Metrics::Families {
   Family<Counter>& rules =
       NewCounter("sandglass_findings_total",
                  "What profiles' rules found in programs' texts.");
+  Family<Counter>& refused_callers = NewCounter(
+      "sandglass_refused_callers_total",
+      "Calls whose caller wasn't known or might not make them, by why.");
   Family<Counter>& redactions = NewCounter(
       "sandglass_redactions_total", "Replacements in outputs, by pattern.");
   Family<Counter>& output =
@@ -338,6 +341,10 @@ absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
+void Metrics::NoteRefusedCaller(const char* reason) {
+  Count(families_->refused_callers, {{"reason", reason}});
 }
 
 void Metrics::Stop() { server_.reset(); }

@@ -61,6 +61,9 @@ class Metrics {
   };
   using AskState = std::function<State()>;
 
+  // `reason` is one of a few words.
+  void NoteRefusedCaller(const char* reason);
+
   // Serves http://ADDRESS/metrics from now on, with a thread of its own;
   // `address` is in the form of the configuration. Returns the address with the
   // port that was taken. Call once. `ask` is called until Stop. UNAVAILABLE: it

@@ -17,9 +17,10 @@ constexpr char kExec[] = "sandglass.v1.ExecService";
 constexpr char kPolicy[] = "sandglass.v1.PolicyService";
 constexpr char kLayer[] = "sandglass.v1.LayerService";
 constexpr char kOperator[] = "sandglass.v1.OperatorService";
+constexpr char kIdentity[] = "sandglass.v1.IdentityService";
 
-constexpr const char* kServices[] = {kSandbox, kSession, kFile,    kExec,
-                                     kPolicy,  kLayer,   kOperator};
+constexpr const char* kServices[] = {kSandbox, kSession, kFile,     kExec,
+                                     kPolicy,  kLayer,   kOperator, kIdentity};
 
 struct ConditionRow {
   const char* name;
@@ -42,6 +43,7 @@ const ConditionRow& RowOf(size_t condition) {
       {"helpers", {}},
       {"policy", {}, true},
       {"warm", {}, true},
+      {"credentials", {}, true},
   }};
   return (*rows)[condition];
 }

@@ -22,16 +22,18 @@ namespace sandglass::server {
 // What has to hold for the daemon to be ready, and, at the end, what only an
 // operator needs to know of: the daemon is ready without it.
 enum class ReadyWhen : size_t {
-  kIsolation,  // a program that tries to get out of a jail doesn't
-  kLanguages,  // the canaries of the languages succeed
-  kPool,       // jails can be made
-  kDisk,       // there is room where the daemon writes
-  kAudit,      // runs can be put on record
-  kHelpers,    // the daemon's other processes answer
-  kPolicy,     // the last reload of the policy went well
-  kWarm,       // interpreters can be started ahead, so that runs needn't wait
+  kIsolation,    // a program that tries to get out of a jail doesn't
+  kLanguages,    // the canaries of the languages succeed
+  kPool,         // jails can be made
+  kDisk,         // there is room where the daemon writes
+  kAudit,        // runs can be put on record
+  kHelpers,      // the daemon's other processes answer
+  kPolicy,       // the last reload of the policy went well
+  kWarm,         // interpreters can be started ahead, so that runs needn't wait
+  kCredentials,  // the certificate and the tokens that the files say are in
+                 // force
 };
-inline constexpr size_t kReadyConditions = 8;
+inline constexpr size_t kReadyConditions = 9;
 
 // Says whether calls can be served, for each service by the name that gRPC's
 // health service uses, and with "" for the daemon as a whole. Thread-safe.

@@ -78,6 +78,8 @@ std::optional<Identity> PeerOf(int fd, const LocalAccounts& accounts) {
   return accounts.IdentityOf(credentials.uid, credentials.gid);
 }
 
+bool IsRoot(const Identity& caller) { return caller.uid == uid_t{0}; }
+
 void AppendFrame(std::string& bytes, uint8_t type, const std::string& payload) {
   const auto size = static_cast<uint32_t>(payload.size());
   for (const uint32_t byte : {size >> 16, size >> 8, size, uint32_t{type}}) {
@@ -98,7 +100,8 @@ void DropSome(int fd) {
 }
 
 // Says why and closes; a client that doesn't hear it sees the connection end.
-void SendAway(const os::Fd& connection, const std::string& why) {
+void SendAway(const os::Fd& connection, TlsSocket* tls,
+              const std::string& why) {
   constexpr char kEnhanceYourCalm[] = {0, 0, 0, 0, 0, 0, 0, 0x0b};
   std::string bytes;
   AppendFrame(bytes, Http2Frame::kSettings, "");
@@ -106,6 +109,12 @@ void SendAway(const os::Fd& connection, const std::string& why) {
       bytes, Http2Frame::kGoAway,
       absl::StrCat(std::string(kEnhanceYourCalm, sizeof(kEnhanceYourCalm)),
                    why));
+  if (tls != nullptr) {
+    iovec part = {bytes.data(), bytes.size()};
+    const msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    (void)tls->Send(&message);
+    return;
+  }
   DropSome(connection.get());
   (void)!::send(connection.get(), bytes.data(), bytes.size(),
                 MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -155,9 +164,33 @@ Acceptor::Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
       numbers_(WithReserveWithin(NumbersForAll(first_number_, options))) {}
 
 Acceptor::~Acceptor() {
-  const uint64_t one = 1;
-  // An eventfd takes its 8 bytes as a whole; it can't be full after one write.
-  if (::write(wake_.get(), &one, sizeof(one)) == sizeof(one)) thread_.join();
+  {
+    absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  // It can't be full.
+  if (::eventfd_write(wake_.get(), 1) == 0) thread_.join();
+}
+
+void Acceptor::Offer(os::Fd connection, Identity caller,
+                     std::unique_ptr<TlsSocket> tls) {
+  {
+    absl::MutexLock lock(&mutex_);
+    offered_.push_back(
+        {std::move(connection), std::move(caller), std::move(tls)});
+  }
+  ::eventfd_write(wake_.get(), 1);
+}
+
+void Acceptor::TakeOffers() {
+  std::vector<Offered> offered;
+  {
+    absl::MutexLock lock(&mutex_);
+    offered.swap(offered_);
+  }
+  for (Offered& each : offered) {
+    Admit(std::move(each.connection), each.caller, std::move(each.tls));
+  }
 }
 
 void Acceptor::Listen(uint32_t events) {
@@ -178,8 +211,13 @@ void Acceptor::Loop() {
     bool accept = false;
     for (int i = 0; i < count; ++i) {
       const int fd = events[i].data.fd;
-      if (fd == wake_.get()) return;
-      if (fd == listener_.get()) {
+      if (fd == wake_.get()) {
+        eventfd_t ignored;
+        ::eventfd_read(wake_.get(), &ignored);
+        absl::MutexLock lock(&mutex_);
+        if (ending_) return;
+        accept = true;
+      } else if (fd == listener_.get()) {
         accept = true;
       } else {
         Close(fd);
@@ -187,7 +225,10 @@ void Acceptor::Loop() {
     }
     // ORDER: this comes last, since a new connection may get the number of one
     // that has just ended, to which events of this turn refer.
-    if (accept) AcceptSome();
+    if (accept) {
+      TakeOffers();
+      AcceptSome();
+    }
     SweepNumbers();
     if (Now() >= sweep_at_) Sweep();
   }
@@ -257,31 +298,33 @@ void Acceptor::AcceptSome() {
       if (errno != EAGAIN && errno != EWOULDBLOCK) BackOff(errno);
       return;
     }
-    Admit(std::move(connection));
+    const std::optional<Identity> caller =
+        PeerOf(connection.get(), options_.accounts);
+    if (!caller.has_value()) return BackOff(errno);
+    Admit(std::move(connection), *caller, nullptr);
   }
 }
 
-void Acceptor::Admit(os::Fd connection) {
-  std::optional<Identity> caller = PeerOf(connection.get(), options_.accounts);
-  if (!caller.has_value()) return BackOff(errno);
-  const std::string name = caller->name;
+void Acceptor::Admit(os::Fd connection, const Identity& caller,
+                     std::unique_ptr<TlsSocket> tls) {
+  const std::string& name = caller.name;
   // Numbers can't be taken back from anybody to make room. Root has some that
   // others can't use up, as it has connections.
   const bool of_root =
-      caller->SeesAll() && numbers_.held_by(name) < options_.root_numbers;
+      IsRoot(caller) && numbers_.held_by(name) < options_.root_numbers;
   if (!of_root && numbers_.RoomFor(name) != Shares::Room::kYes) {
     ++ended_;
     return SendAway(
-        connection,
+        connection, tls.get(),
         absl::StrCat(name, " had ", numbers_.held_by(name), " connections in ",
                      absl::FormatDuration(options_.number_grace),
                      ", its share of them; keep one for all calls, or wait"));
   }
   const std::optional<std::string> in_the_way =
-      shares_.InTheWay(name, caller->SeesAll());
+      shares_.InTheWay(name, IsRoot(caller));
   if (in_the_way.has_value() && !EndSilent(*in_the_way)) {
     ++ended_;
-    return SendAway(connection,
+    return SendAway(connection, tls.get(),
                     absl::StrCat(name, " has its share of the ", shares_.max(),
                                  " connections already, each "
                                  "with a call; close some"));
@@ -293,8 +336,9 @@ void Acceptor::Admit(os::Fd connection) {
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.get(), &event) != 0) {
     return BackOff(errno);
   }
-  auto tap =
-      std::make_unique<ConnectionTap>(room_, name, options_.max_message_bytes);
+  if (tls) tls->Rename(numbered.get());
+  auto tap = std::make_unique<ConnectionTap>(
+      room_, name, options_.max_message_bytes, std::move(tls));
   const int fd = connection.get();
   watched_.emplace(
       fd, Watched{std::move(connection), numbered.get(), name, tap.get()});
@@ -302,7 +346,7 @@ void Acceptor::Admit(os::Fd connection) {
   ++open_;
   ++accepted_;
   numbers_.Acquire(name);
-  peers_.Add(numbered.get(), *std::move(caller), std::move(tap));
+  peers_.Add(numbered.get(), caller, std::move(tap));
   handover_(numbered.release());
 }
 

@@ -8,8 +8,11 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "sandbox/os/fd.h"
 #include "server/base/clock.h"
 #include "server/base/shares.h"
@@ -19,6 +22,7 @@
 #include "server/rpc/peers.h"
 #include "server/rpc/request_room.h"
 #include "server/rpc/socket_tap.h"
+#include "server/tls/tls_socket.h"
 
 namespace sandglass::server {
 
@@ -68,6 +72,11 @@ class Acceptor {
       const Options& options);
   // Stops accepting; existing connections stay.
   ~Acceptor();
+
+  // Serves a connection that somebody else accepted, and on which `tls` goes
+  // on, with the same bounds as those from the socket. Thread-safe.
+  void Offer(os::Fd connection, Identity caller, std::unique_ptr<TlsSocket> tls)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
@@ -81,7 +90,9 @@ class Acceptor {
            os::Fd wake);
   void Loop();
   void AcceptSome();
-  void Admit(os::Fd connection);
+  void Admit(os::Fd connection, const Identity& caller,
+             std::unique_ptr<TlsSocket> tls);
+  void TakeOffers() ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the longest silent connection of `caller` that has no call open.
   // Returns whether there was one.
   bool EndSilent(const std::string& caller);
@@ -98,6 +109,15 @@ class Acceptor {
   // Stops listening for a while after an error that won't go away by itself.
   void BackOff(int error);
 
+  struct Offered {
+    os::Fd connection;
+    Identity caller;
+    std::unique_ptr<TlsSocket> tls;
+  };
+
+  absl::Mutex mutex_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Offered> offered_ ABSL_GUARDED_BY(mutex_);
   os::Fd listener_;
   PeerTable& peers_;
   RequestRoom& room_;

@@ -5,6 +5,7 @@
 #include "google/protobuf/descriptor.h"
 #include "sandglass/v1/exec_service.pb.h"
 #include "sandglass/v1/file_service.pb.h"
+#include "sandglass/v1/identity_service.pb.h"
 #include "sandglass/v1/layer_service.pb.h"
 #include "sandglass/v1/operator_service.pb.h"
 #include "sandglass/v1/policy_service.pb.h"
@@ -30,6 +31,7 @@ using grpc::experimental::ServerRpcInfo;
     &descriptor_table_sandglass_2fv1_2fpolicy_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2flayer_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2foperator_5fservice_2eproto,
+    &descriptor_table_sandglass_2fv1_2fidentity_5fservice_2eproto,
 };
 
 // Whether the API has a method of this name, for example

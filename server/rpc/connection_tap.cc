@@ -54,10 +54,12 @@ uint64_t RoomFor(uint64_t came, uint64_t length) {
 }  // namespace
 
 ConnectionTap::ConnectionTap(RequestRoom& room, std::string caller,
-                             uint32_t max_message_bytes)
+                             uint32_t max_message_bytes,
+                             std::unique_ptr<TlsSocket> tls)
     : room_(room),
       caller_(std::move(caller)),
-      max_message_bytes_(max_message_bytes) {}
+      max_message_bytes_(max_message_bytes),
+      tls_(std::move(tls)) {}
 
 ConnectionTap::~ConnectionTap() { Close(); }
 
@@ -86,7 +88,7 @@ ConnectionTap::State ConnectionTap::state() const {
 ssize_t ConnectionTap::Receive(Receiver call, int fd, msghdr* message,
                                int flags) {
   absl::MutexLock lock(&mutex_);
-  if (closed_) return call(fd, message, flags);
+  if (closed_) return ReceiveRaw(call, fd, message, flags);
   while (true) {
     const std::optional<ssize_t> received =
         ReceiveSome(call, fd, message, flags);
@@ -339,7 +341,7 @@ void ConnectionTap::End(uint32_t id) {
 
 ssize_t ConnectionTap::Send(Sender call, int fd, const msghdr* message,
                             int flags) {
-  const ssize_t sent = call(fd, message, flags);
+  const ssize_t sent = tls_ ? tls_->Send(message) : call(fd, message, flags);
   if (sent <= 0) return sent;
   const int error = errno;
   {

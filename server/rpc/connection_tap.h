@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "server/rpc/http2_frames.h"
 #include "server/rpc/refused_message.h"
 #include "server/rpc/request_room.h"
+#include "server/tls/tls_socket.h"
 
 namespace sandglass::server {
 
@@ -47,9 +49,11 @@ class ConnectionTap {
   // How much gRPC lets a client send in one call before the method asks for it.
   static constexpr uint32_t kWindowBytes = 65535;
 
-  // `room` must outlive this object. `caller` is as in Identity::name.
+  // `room` must outlive this object. `caller` is as in Identity::name. With
+  // `tls` the bytes are those inside it.
   ConnectionTap(RequestRoom& room, std::string caller,
-                uint32_t max_message_bytes);
+                uint32_t max_message_bytes,
+                std::unique_ptr<TlsSocket> tls = nullptr);
   ~ConnectionTap();
   ConnectionTap(const ConnectionTap&) = delete;
   ConnectionTap& operator=(const ConnectionTap&) = delete;
@@ -171,9 +175,15 @@ class ConnectionTap {
   void End(uint32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBack(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // What the socket has, or what is inside TLS.
+  ssize_t ReceiveRaw(Receiver call, int fd, msghdr* message, int flags) {
+    return tls_ ? tls_->Receive(message) : call(fd, message, flags);
+  }
+
   RequestRoom& room_;
   const std::string caller_;
   const uint32_t max_message_bytes_;
+  const std::unique_ptr<TlsSocket> tls_;
   const MonotonicTime began_ = Now();
 
   mutable absl::Mutex mutex_;

@@ -54,7 +54,7 @@ std::optional<ssize_t> ConnectionTap::ReceiveSome(Receiver call, int fd,
     behind.msg_iov = parts.data();
     behind.msg_iovlen = parts.size();
   }
-  const ssize_t got = call(fd, &behind, flags);
+  const ssize_t got = ReceiveRaw(call, fd, &behind, flags);
   message->msg_flags = behind.msg_flags;
   message->msg_controllen = behind.msg_controllen;
   if (got <= 0) return got;

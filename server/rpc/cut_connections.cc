@@ -10,13 +10,14 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 
 namespace sandglass::server {
 namespace {
 
 // Whether the descriptor is a connection that was accepted there.
-bool IsOf(int fd, const std::string& path, int port) {
+bool IsOf(int fd, const std::string& path, absl::Span<const int> ports) {
   sockaddr_storage peer{};
   socklen_t size = sizeof(peer);
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {
@@ -35,12 +36,11 @@ bool IsOf(int fd, const std::string& path, int port) {
              path == address.sun_path;
     }
     case AF_INET:
-      return port != 0 &&
-             ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port) == port;
+      return absl::c_linear_search(
+          ports, ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port));
     case AF_INET6:
-      return port != 0 &&
-             ntohs(reinterpret_cast<const sockaddr_in6&>(own).sin6_port) ==
-                 port;
+      return absl::c_linear_search(
+          ports, ntohs(reinterpret_cast<const sockaddr_in6&>(own).sin6_port));
     default:
       return false;
   }
@@ -48,7 +48,7 @@ bool IsOf(int fd, const std::string& path, int port) {
 
 }  // namespace
 
-int CutConnections(const std::string& path, int port) {
+int CutConnections(const std::string& path, absl::Span<const int> ports) {
   std::vector<int> numbers;
   std::error_code error;
   for (std::filesystem::directory_iterator it("/proc/self/fd", error), end;
@@ -60,7 +60,7 @@ int CutConnections(const std::string& path, int port) {
   }
   int cut = 0;
   for (const int number : numbers) {
-    if (IsOf(number, path, port) && ::shutdown(number, SHUT_RDWR) == 0) ++cut;
+    if (IsOf(number, path, ports) && ::shutdown(number, SHUT_RDWR) == 0) ++cut;
   }
   return cut;
 }

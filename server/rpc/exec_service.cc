@@ -33,7 +33,8 @@ class ExecServiceImpl final : public RawExecService {
       : table_(table), peers_(peers) {}
 
   BidiReactor* Execute(CallContext* context) override {
-    const absl::StatusOr<Identity> caller = CallerOf(peers_, *context);
+    const absl::StatusOr<Identity> caller =
+        CallerOf<v1::ExecuteRequest>(peers_, *context);
     if (!caller.ok()) return new RefusedCall<BidiReactor>(caller.status());
     auto* call = new ExecuteCall(table_, context, *caller, peers_.answers());
     call->Start();

@@ -38,7 +38,7 @@ class FileServiceImpl final : public RawFileService {
   }
 
   ReadReactor* WriteFile(CallContext* context, Bytes* response) override {
-    return StreamTo(BeginWriteFile, context, response);
+    return StreamTo<v1::WriteFileRequest>(BeginWriteFile, context, response);
   }
 
   WriteReactor* SnapshotFiles(CallContext* context,
@@ -47,7 +47,8 @@ class FileServiceImpl final : public RawFileService {
   }
 
   ReadReactor* RestoreFiles(CallContext* context, Bytes* response) override {
-    return StreamTo(BeginRestoreFiles, context, response);
+    return StreamTo<v1::RestoreFilesRequest>(BeginRestoreFiles, context,
+                                             response);
   }
 
   UnaryReactor* UploadFiles(CallContext* context, const Bytes* request,
@@ -144,10 +145,10 @@ class FileServiceImpl final : public RawFileService {
   }
 
   // A stream of requests, and one answer.
-  template <typename Begin>
+  template <typename Request, typename Begin>
   ReadReactor* StreamTo(const Begin& begin, CallContext* context,
                         Bytes* response) {
-    const absl::StatusOr<Identity> caller = CallerOf(peers_, *context);
+    const absl::StatusOr<Identity> caller = CallerOf<Request>(peers_, *context);
     if (!caller.ok()) return new RefusedCall<ReadReactor>(caller.status());
     return begin(parts_, *caller, response);
   }

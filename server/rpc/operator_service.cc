@@ -21,13 +21,9 @@ using RawOperatorService = v1::OperatorService::WithRawCallbackMethod_GetStatus<
 
 class OperatorServiceImpl final : public RawOperatorService {
  public:
-  OperatorServiceImpl(const Operations& operations,
-                      const ApprovalTable& approvals, CallThreads& threads,
+  OperatorServiceImpl(const Operations& operations, CallThreads& threads,
                       const PeerTable& peers)
-      : operations_(operations),
-        approvals_(approvals),
-        threads_(threads),
-        peers_(peers) {}
+      : operations_(operations), threads_(threads), peers_(peers) {}
 
   UnaryReactor* GetStatus(CallContext* context, const Bytes* request,
                           Bytes* response) override {
@@ -51,34 +47,32 @@ class OperatorServiceImpl final : public RawOperatorService {
         peers_, context, request, response,
         [this](const Identity& caller,
                const auto& message) -> absl::StatusOr<v1::GetUsageResponse> {
-          const bool all = caller.SeesAll() || approvals_.IsApprover(caller);
+          const bool all = caller.LooksAfterMachine();
           std::optional<std::string> whose;
           if (!message.caller().empty()) whose = message.caller();
-          if (!all && whose.has_value() && *whose != caller.name) {
+          if (!all && whose.has_value() && !caller.Sees(*whose)) {
             return NotAnApprover(absl::StrCat(
                 caller.name, " may not see what ", Quoted(*whose, 64),
                 " used; root and the approvers of the daemon's configuration "
                 "may"));
           }
-          if (!all) whose = caller.name;
+          if (!all && !whose.has_value()) whose = caller.name;
           return operations_.usage_counter().Usage(whose, os::WallNow());
         });
   }
 
  private:
   const Operations& operations_;
-  const ApprovalTable& approvals_;
   CallThreads& threads_;
   const PeerTable& peers_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeOperatorService(
-    const Operations& operations, const ApprovalTable& approvals,
-    CallThreads& threads, const PeerTable& peers) {
-  return std::make_unique<OperatorServiceImpl>(operations, approvals, threads,
-                                               peers);
+std::unique_ptr<grpc::Service> MakeOperatorService(const Operations& operations,
+                                                   CallThreads& threads,
+                                                   const PeerTable& peers) {
+  return std::make_unique<OperatorServiceImpl>(operations, threads, peers);
 }
 
 }  // namespace sandglass::server

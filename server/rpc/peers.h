@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/clock.h"
+#include "server/identity/credentials.h"
 #include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/connection_tap.h"
@@ -27,9 +28,13 @@ class PeerTable {
  public:
   static constexpr uint64_t kAnswerBytes = uint64_t{512} << 20;
 
-  // `answer_bytes` is the size of the room for answers.
-  explicit PeerTable(uint64_t answer_bytes = kAnswerBytes)
-      : answers_(answer_bytes) {}
+  // `answer_bytes` is the size of the room for answers. `credentials`, by which
+  // calls say who they are of where the connection doesn't, must outlive this
+  // object; without it no credentials are right.
+  explicit PeerTable(uint64_t answer_bytes = kAnswerBytes,
+                     Credentials* credentials = nullptr)
+      : answers_(answer_bytes),
+        credentials_(credentials == nullptr ? none_ : *credentials) {}
   ~PeerTable();
 
   // Returns false when the number still stands for an earlier connection.
@@ -51,6 +56,7 @@ class PeerTable {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   AnswerRoom& answers() const { return answers_; }
+  Credentials& credentials() const { return credentials_; }
 
  private:
   struct Entry {
@@ -61,6 +67,8 @@ class PeerTable {
     bool closed = false;
   };
   mutable AnswerRoom answers_;
+  Credentials none_;
+  Credentials& credentials_;
   mutable absl::Mutex mutex_;
   std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
   // The numbers of closed connections, by the time when they may be used again.

@@ -33,6 +33,9 @@ class SandboxServiceImpl final : public RawSandboxService {
     const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
+    if (absl::Status may = MayRun(*caller, message); !may.ok()) {
+      return Refuse(context, may);
+    }
     auto* call = new UnaryRunCall(dispatcher_, peers_.answers(), response);
     call->Start(*caller, std::move(message), DeadlineOf(*context));
     return call;
@@ -44,6 +47,9 @@ class SandboxServiceImpl final : public RawSandboxService {
     const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return new RefusedCall<WriteReactor>(caller.status());
+    if (absl::Status may = MayRun(*caller, message.run()); !may.ok()) {
+      return new RefusedCall<WriteReactor>(may);
+    }
     auto* call = new StreamRunCall(dispatcher_, budget_.ShareOf(*caller),
                                    peers_.answers());
     call->Start(*caller, std::move(*message.mutable_run()),
@@ -81,6 +87,13 @@ class SandboxServiceImpl final : public RawSandboxService {
   }
 
  private:
+  // A run in a session changes the session, too.
+  absl::Status MayRun(const Identity& caller,
+                      const v1::RunCodeRequest& run) const {
+    if (run.session_id().empty()) return absl::OkStatus();
+    return peers_.credentials().Authorise(caller, Changes(Scope::kSessions));
+  }
+
   RunDispatcher& dispatcher_;
   const PeerTable& peers_;
   const ServerInfoSources& info_;

@@ -43,10 +43,13 @@ std::unique_ptr<grpc::Service> MakePolicyService(ApprovalTable& approvals,
 std::unique_ptr<grpc::Service> MakeLayerService(LayerAdmin& admin,
                                                 CallThreads& threads,
                                                 const PeerTable& peers);
-// For the people who run the daemon; `approvals` knows who they are.
-std::unique_ptr<grpc::Service> MakeOperatorService(
-    const Operations& operations, const ApprovalTable& approvals,
-    CallThreads& threads, const PeerTable& peers);
+// For the people who run the daemon.
+std::unique_ptr<grpc::Service> MakeOperatorService(const Operations& operations,
+                                                   CallThreads& threads,
+                                                   const PeerTable& peers);
+// Who calls, and the tokens of `peers`' credentials.
+std::unique_ptr<grpc::Service> MakeIdentityService(CallThreads& threads,
+                                                   const PeerTable& peers);
 
 }  // namespace sandglass::server
 

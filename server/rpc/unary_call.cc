@@ -4,27 +4,47 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
+#include "server/rpc/method_access.h"
 #include "server/rpc/trace_context.h"
 
 namespace sandglass::server {
 
 absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
-                                  const CallContext& context) {
-  std::optional<Identity> caller = peers.CallerOf(context.peer());
-  if (!caller.has_value()) {
-    Log(LogLevel::kError, "unknown_caller", {{"peer", context.peer()}});
+                                  const CallContext& context,
+                                  const google::protobuf::Descriptor* request) {
+  const std::optional<Identity> connection = peers.CallerOf(context.peer());
+  const std::optional<Access> access = AccessOf(request);
+  // Either is an error of ours.
+  if (!connection.has_value() || !access.has_value()) {
+    Log(LogLevel::kError, "unknown_caller",
+        {{"peer", context.peer()}, {"request", request->full_name()}});
     return UnknownCaller();
   }
+  absl::InlinedVector<absl::string_view, 1> authorization;
+  const auto [first, last] =
+      context.client_metadata().equal_range("authorization");
+  for (auto each = first; each != last; ++each) {
+    authorization.emplace_back(each->second.data(), each->second.size());
+  }
+  absl::StatusOr<Identity> caller =
+      peers.credentials().Authenticate(*connection, authorization);
+  if (!caller.ok()) return caller;
+  if (absl::Status may = peers.credentials().Authorise(*caller, *access);
+      !may.ok()) {
+    return may;
+  }
   caller->trace_id = TraceIdOf(context);
-  return *std::move(caller);
+  return caller;
 }
 
 absl::StatusOr<Identity> Receive(const PeerTable& peers,
                                  const CallContext& context, const Bytes& bytes,
                                  google::protobuf::Message& message) {
-  absl::StatusOr<Identity> caller = CallerOf(peers, context);
+  absl::StatusOr<Identity> caller =
+      CallerOf(peers, context, message.GetDescriptor());
   if (!caller.ok()) return caller;
   const absl::Status parsed = ParseMessage(bytes, message);
   // Otherwise gRPC keeps the request until the call's end, which may be that of

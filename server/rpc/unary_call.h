@@ -34,9 +34,16 @@ using ReadReactor = grpc::ServerReadReactor<Bytes>;
 using WriteReactor = grpc::ServerWriteReactor<Bytes>;
 using BidiReactor = grpc::ServerBidiReactor<Bytes, Bytes>;
 
-// Returns who calls. If that isn't known, it is an error of ours and is logged.
+// Returns who calls the method with this request, and whether that caller may.
+// UNAUTHENTICATED and PERMISSION_DENIED as Credentials has them.
 absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
-                                  const CallContext& context);
+                                  const CallContext& context,
+                                  const google::protobuf::Descriptor* request);
+template <typename Request>
+absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
+                                  const CallContext& context) {
+  return CallerOf(peers, context, Request::descriptor());
+}
 
 // Does the same and parses the message.
 absl::StatusOr<Identity> Receive(const PeerTable& peers,

@@ -130,6 +130,12 @@ bool ApprovalTable::IsApprover(const Identity& caller) const {
   return caller.scopes.Has(Scope::kApprove);
 }
 
+bool ApprovalTable::MayAnswerFor(const Identity& caller,
+                                 const Identity& owner) {
+  return caller.scopes.Has(Scope::kApprove) &&
+         (caller.SeesAll() || caller.tenant == owner.tenant);
+}
+
 absl::Status ApprovalTable::Record(const char* event,
                                    const v1::Approval& approval) const {
   return recorder_ == nullptr ? absl::OkStatus()
@@ -222,8 +228,8 @@ absl::StatusOr<ApprovalTable::Entry*> ApprovalTable::Find(
     const Identity& caller, const std::string& approval_id) {
   Sweep();
   const auto it = entries_.find(approval_id);
-  if (it == entries_.end() ||
-      !(it->second.caller == caller || IsApprover(caller))) {
+  if (it == entries_.end() || !(it->second.caller == caller ||
+                                MayAnswerFor(caller, it->second.caller))) {
     return ApprovalNotFound(approval_id);
   }
   return &it->second;
@@ -300,9 +306,10 @@ std::optional<ApprovedBy> ApprovalTable::ApprovedForSession(
 
 v1::ListApprovalsResponse ApprovalTable::List(
     const Identity& caller, const v1::ListApprovalsRequest& request) {
-  const bool all = IsApprover(caller);
   const auto wanted = [&](const Entry& entry) {
-    if (!all && !(entry.caller == caller)) return false;
+    if (!(entry.caller == caller) && !MayAnswerFor(caller, entry.caller)) {
+      return false;
+    }
     if (request.states().empty()) {
       return entry.shown.state() == v1::APPROVAL_STATE_PENDING;
     }

@@ -115,9 +115,12 @@ class ApprovalTable {
                                     const v1::DenyRequest& request)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whether the caller may answer for some others: those of its tenant.
   bool IsApprover(const Identity& caller) const;
 
  private:
+  static bool MayAnswerFor(const Identity& caller, const Identity& owner);
+
   struct Entry {
     std::string fingerprint;
     Identity caller;

@@ -251,6 +251,20 @@ sandglass_add_suites(sandglass_network_test e2e.
   LABELS e2e TIMEOUT 600 COST 800
   FIXTURES_REQUIRED languages)
 
+# Callers over TLS, with certificates and tokens.
+add_executable(sandglass_remote_test
+  e2e/remote/remote_fixture.cc
+  e2e/remote/remote_test.cc
+  support/network/tls_world.cc)
+target_link_libraries(sandglass_remote_test PRIVATE
+  sandglass_test_support sandglass_sandbox_os OpenSSL::SSL GTest::gmock_main)
+if(TARGET sandglassd)
+  add_dependencies(sandglass_remote_test sandglassd)
+endif()
+sandglass_add_suites(sandglass_remote_test e2e.
+  LABELS e2e TIMEOUT 300
+  FIXTURES_REQUIRED languages)
+
 # Libraries that are installed from registries in a network namespace of the
 # tests' own.
 add_executable(sandglass_library_test

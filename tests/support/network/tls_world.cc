@@ -49,6 +49,17 @@ std::shared_ptr<X509> NewCertificate(EVP_PKEY* key, const char* name,
   return made;
 }
 
+template <typename Write>
+std::string Pem(const Write& write) {
+  BIO* text = ::BIO_new(::BIO_s_mem());
+  write(text);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(text, &data);
+  std::string pem(data, static_cast<size_t>(size));
+  ::BIO_free(text);
+  return pem;
+}
+
 std::string ProtocolList(const std::vector<std::string>& protocols) {
   std::string list;
   for (const std::string& each : protocols) {
@@ -82,25 +93,62 @@ TestIssuer::TestIssuer(const std::string& name) : key_(NewKey()) {
   X509* own = certificate_.get();
   ::X509_set_issuer_name(own, ::X509_get_subject_name(own));
   Extend(own, own, NID_basic_constraints, "critical,CA:TRUE");
-  Extend(own, own, NID_key_usage, "critical,keyCertSign");
+  Extend(own, own, NID_key_usage, "critical,keyCertSign,cRLSign");
   ::X509_sign(own, key_.get(), ::EVP_sha256());
-  BIO* text = ::BIO_new(::BIO_s_mem());
-  ::PEM_write_bio_X509(text, own);
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(text, &data);
-  pem_.assign(data, static_cast<size_t>(size));
-  ::BIO_free(text);
+  pem_ = Pem([own](BIO* out) { ::PEM_write_bio_X509(out, own); });
 }
 
-TlsContext TestIssuer::Server(const Wish& wish) const {
+TestIssuer::Leaf TestIssuer::NewLeaf(const Wish& wish) const {
   const std::shared_ptr<EVP_PKEY> key = NewKey();
   const std::shared_ptr<X509> leaf =
-      NewCertificate(key.get(), "server", wish.from, wish.until);
+      NewCertificate(key.get(), "leaf", wish.from, wish.until);
   ::X509_set_issuer_name(leaf.get(),
                          ::X509_get_subject_name(certificate_.get()));
   Extend(leaf.get(), certificate_.get(), NID_subject_alt_name,
          wish.names.c_str());
   ::X509_sign(leaf.get(), key_.get(), ::EVP_sha256());
+  return {key, leaf};
+}
+
+TestIssuer::Pair TestIssuer::Issue(const Wish& wish) const {
+  const Leaf leaf = NewLeaf(wish);
+  return {
+      Pem([&](BIO* out) { ::PEM_write_bio_X509(out, leaf.certificate.get()); }),
+      Pem([&](BIO* out) {
+        ::PEM_write_bio_PrivateKey(out, leaf.key.get(), nullptr, nullptr, 0,
+                                   nullptr, nullptr);
+      })};
+}
+
+std::string TestIssuer::Revoked(
+    const std::vector<std::string>& certificates) const {
+  const std::shared_ptr<X509_CRL> list(::X509_CRL_new(), &::X509_CRL_free);
+  ::X509_CRL_set_version(list.get(), 1);
+  ::X509_CRL_set_issuer_name(list.get(),
+                             ::X509_get_subject_name(certificate_.get()));
+  const std::shared_ptr<ASN1_TIME> time(::ASN1_TIME_new(), &::ASN1_TIME_free);
+  ::X509_gmtime_adj(time.get(), -3600);
+  ::X509_CRL_set1_lastUpdate(list.get(), time.get());
+  for (const std::string& pem : certificates) {
+    BIO* in = ::BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+    X509* certificate = ::PEM_read_bio_X509(in, nullptr, nullptr, nullptr);
+    ::BIO_free(in);
+    X509_REVOKED* entry = ::X509_REVOKED_new();
+    ::X509_REVOKED_set_serialNumber(entry,
+                                    ::X509_get_serialNumber(certificate));
+    ::X509_REVOKED_set_revocationDate(entry, time.get());
+    ::X509_CRL_add0_revoked(list.get(), entry);
+    ::X509_free(certificate);
+  }
+  ::X509_gmtime_adj(time.get(), 3600);
+  ::X509_CRL_set1_nextUpdate(list.get(), time.get());
+  ::X509_CRL_sort(list.get());
+  ::X509_CRL_sign(list.get(), key_.get(), ::EVP_sha256());
+  return Pem([&](BIO* out) { ::PEM_write_bio_X509_CRL(out, list.get()); });
+}
+
+TlsContext TestIssuer::Server(const Wish& wish) const {
+  const auto [key, leaf] = NewLeaf(wish);
 
   // The callback's own text lives as long as the context.
   const auto protocol = std::make_shared<std::string>(wish.protocol);
@@ -118,8 +166,24 @@ TlsContext TestIssuer::Server(const Wish& wish) const {
 }
 
 TlsContext TestClient(const std::string& roots_pem,
-                      const std::vector<std::string>& protocols) {
+                      const std::vector<std::string>& protocols,
+                      const TestIssuer::Pair& own) {
   TlsContext context(::SSL_CTX_new(::TLS_client_method()), &::SSL_CTX_free);
+  if (!own.certificate.empty()) {
+    const auto read = [](const std::string& pem) {
+      return std::shared_ptr<BIO>(
+          ::BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())),
+          &::BIO_free_all);
+    };
+    X509* certificate = ::PEM_read_bio_X509(read(own.certificate).get(),
+                                            nullptr, nullptr, nullptr);
+    EVP_PKEY* key = ::PEM_read_bio_PrivateKey(read(own.key).get(), nullptr,
+                                              nullptr, nullptr);
+    ::SSL_CTX_use_certificate(context.get(), certificate);
+    ::SSL_CTX_use_PrivateKey(context.get(), key);
+    ::X509_free(certificate);
+    ::EVP_PKEY_free(key);
+  }
   ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   BIO* text =
       ::BIO_new_mem_buf(roots_pem.data(), static_cast<int>(roots_pem.size()));

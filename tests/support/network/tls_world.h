@@ -32,15 +32,31 @@ class TestIssuer {
   const std::string& pem() const { return pem_; }
   TlsContext Server(const Wish& wish) const;
 
+  struct Pair {
+    std::string certificate;  // PEM
+    std::string key;
+  };
+  Pair Issue(const Wish& wish) const;
+  // The list of those certificates that are revoked, in PEM.
+  std::string Revoked(const std::vector<std::string>& certificates) const;
+
  private:
+  struct Leaf {
+    std::shared_ptr<EVP_PKEY> key;
+    std::shared_ptr<X509> certificate;
+  };
+  Leaf NewLeaf(const Wish& wish) const;
+
   std::shared_ptr<EVP_PKEY> key_;
   std::shared_ptr<X509> certificate_;
   std::string pem_;
 };
 
-// A client's context that trusts these; empty: that trusts nobody.
+// A client's context that trusts these; empty: that trusts nobody. With `own`
+// it shows that certificate.
 TlsContext TestClient(const std::string& roots_pem,
-                      const std::vector<std::string>& protocols = {});
+                      const std::vector<std::string>& protocols = {},
+                      const TestIssuer::Pair& own = {});
 
 // One end of TLS on a socket that somebody else owns; calls wait for ten
 // seconds at most.

@@ -84,9 +84,15 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/admission_config_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/await_event_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/output_pace_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/log_bound_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/log_bound_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/support/network/tls_world.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/identity_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/credentials_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/token_store_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/method_access_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/tls/tls_context_test.cc)
 target_link_libraries(server_unit_test PRIVATE
-  sandglass_server GTest::gmock_main PkgConfig::LIBZIP)
+  sandglass_server GTest::gmock_main OpenSSL::SSL PkgConfig::LIBZIP)
 target_compile_definitions(server_unit_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   SANDGLASSD="$<TARGET_FILE:sandglassd>")

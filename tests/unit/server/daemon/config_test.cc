@@ -58,7 +58,7 @@ TEST_F(ConfigTest, FlagsWinOverTheFile) {
   std::ofstream(path) << R"({"listen": "127.0.0.1:1", "state_dir": "/a",
                              "excuse_missing": ["x"]})";
   const auto config = LoadConfig({.config_file = path,
-                                  .listen = "[::1]:2",
+                                  .listen = {"[::1]:2"},
                                   .state_dir = "/b/../c",
                                   .excuse_missing = {"y"}});
   ASSERT_TRUE(config.ok()) << config.status();
@@ -82,8 +82,8 @@ TEST_F(ConfigTest, NamesFileAndPointerOfEachProblem) {
               HasSubstr("/pool/spawners"));
   EXPECT_THAT(Error(R"({"admission": {"max_running": 0}})"),
               HasSubstr("/admission/max_running"));
-  EXPECT_THAT(Error(R"({"listen": "0.0.0.0:80"})"),
-              AllOf(HasSubstr("/listen"), HasSubstr("TLS")));
+  EXPECT_THAT(Error(R"({"listen": "localhost:80"})"),
+              AllOf(HasSubstr("/listen"), HasSubstr("no numeric IP address")));
   EXPECT_THAT(Error(R"({"socket": {"mode": "666"}})"),
               HasSubstr("/socket/mode"));
   EXPECT_THAT(Error(R"({"socket": {"mode": "4777"}})"),
@@ -128,6 +128,37 @@ TEST_F(ConfigTest, TheShippedSampleIsTheDefaultsAndHasEveryKey) {
   EXPECT_EQ(ours, theirs);
 }
 
+TEST_F(ConfigTest, WhereOthersCanConnectThereIsTlsAndProof) {
+  // What is missing is said.
+  EXPECT_THAT(Error(R"({"listen": "0.0.0.0:8443"})"),
+              AllOf(HasSubstr("tls:0.0.0.0:8443 without a certificate"),
+                    HasSubstr("sandglass cert")));
+  const std::string tls =
+      R"("tls": {"certificate": "/c", "key": "/k", "client_ca": "/ca"})";
+  EXPECT_THAT(Error(absl::StrCat(R"({"listen": "[::]:8443", )", tls, "}")),
+              AllOf(HasSubstr("without a way to tell callers apart"),
+                    HasSubstr("tokens_dir"), HasSubstr("client_ca")));
+  for (const char* identity :
+       {R"({"tokens_dir": "/t"})", R"({"certificates": [{"name": "x"}]})"}) {
+    const auto config = Load(absl::StrCat(
+        R"({"listen": ["0.0.0.0:8443", "tls:[::1]:1", "[::]:8443"], )", tls,
+        R"(, "identity": )", identity, "}"));
+    ASSERT_TRUE(config.ok()) << config.status();
+    // The socket for this machine stays.
+    EXPECT_EQ(config->listen.ToString(), "unix:/run/sandglass/sandglass.sock");
+    ASSERT_EQ(config->listen_tls.size(), 3u);
+    EXPECT_EQ(config->listen_tls[1].ToString(), "tls:[::1]:1");
+  }
+  EXPECT_THAT(Error(R"({"listen": ["unix:/a", "127.0.0.1:1"]})"),
+              HasSubstr("one place may be without TLS"));
+  EXPECT_THAT(Error(R"({"tls": {"certificate": "/c"}})"),
+              HasSubstr("belong together"));
+  EXPECT_THAT(Error(R"({"tls": {"client_certificates": "always"}})"),
+              HasSubstr("neither optional nor required"));
+  EXPECT_THAT(Error(R"({"tls": {"client_certificates": "required"}})"),
+              HasSubstr("/tls/client_ca"));
+}
+
 TEST_F(ConfigTest, BeyondEachBoundIsAReserveForOthers) {
   const auto defaults = LoadConfig({});
   ASSERT_TRUE(defaults.ok());
@@ -161,7 +192,7 @@ TEST_F(ConfigTest, BeyondEachBoundIsAReserveForOthers) {
 }
 
 TEST_F(ConfigTest, WhatCheckPrintsIsAConfigFile) {
-  const auto defaults = LoadConfig({.listen = "127.0.0.1:7000"});
+  const auto defaults = LoadConfig({.listen = {"127.0.0.1:7000"}});
   ASSERT_TRUE(defaults.ok());
   const auto again = Load(ConfigToJson(*defaults));
   ASSERT_TRUE(again.ok()) << again.status();
@@ -237,21 +268,30 @@ TEST_F(ConfigTest, TheAuditLogIsOffUntilItHasADirectory) {
   }
 }
 
-TEST(ListenAddress, TakesUnixPathsAndLoopbackOnly) {
+TEST(ListenAddress, TakesUnixPathsAndAddressesWithTlsWhereOthersConnect) {
   for (const char* good :
        {"unix:/run/x.sock", "127.0.0.1:80", "127.9.9.9:0", "[::1]:65535"}) {
     const auto address = ParseListenAddress(good);
     ASSERT_TRUE(address.ok()) << address.status();
     EXPECT_EQ(address->ToString(), good);
+    EXPECT_FALSE(address->tls);
   }
+  for (const std::string good :
+       {"0.0.0.0:80", "[::]:80", "10.0.0.1:80", "[2001:db8::1]:0"}) {
+    const auto address = ParseListenAddress(good);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(address->ToString(), "tls:" + good);
+    EXPECT_EQ(ParseListenAddress("tls:" + good)->ToString(), "tls:" + good);
+  }
+  EXPECT_TRUE(ParseListenAddress("tls:127.0.0.1:1")->tls);
   for (const std::string& bad :
        {std::string(), std::string("unix:relative"), std::string("unix:"),
         "unix:/" + std::string(200, 'x'), std::string("127.0.0.1"),
         std::string("127.0.0.1:"), std::string("127.0.0.1:65536"),
-        std::string("127.0.0.1:-1"), std::string("0.0.0.0:80"),
-        std::string("localhost:80"), std::string("[::]:80"),
-        std::string("10.0.0.1:80"), std::string("1270.0.1:80"),
-        std::string("unix:/a\0b", 9)}) {
+        std::string("127.0.0.1:-1"), std::string("[::]80"),
+        std::string("localhost:80"), std::string("tls:host:80"),
+        std::string("tls:unix:/a"), std::string("1270.0.1:80"),
+        std::string("::1:80"), std::string("unix:/a\0b", 9)}) {
     EXPECT_FALSE(ParseListenAddress(bad).ok()) << bad;
   }
 }

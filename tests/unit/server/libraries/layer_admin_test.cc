@@ -77,8 +77,7 @@ class NoUnpacker final : public ArchiveUnpacker {
 
 class LayerAdminTest : public LayerStoreTest {
  protected:
-  LayerAdminTest()
-      : approvals_({}, nullptr), pool_({{.floor = 0}}, nullptr, nullptr) {
+  LayerAdminTest() : pool_({{.floor = 0}}, nullptr, nullptr) {
     LibraryInstaller installer;
     installer.registry = "http://127.0.0.1:1/simple";
     LibrariesParts parts;
@@ -89,8 +88,7 @@ class LayerAdminTest : public LayerStoreTest {
     parts.runner = &installer_;
     parts.unpacker = &unpacker_;
     libraries_.emplace(std::move(parts));
-    admin_.emplace(
-        LayerAdminParts{&policy_, &approvals_, &pool_, &*libraries_});
+    admin_.emplace(LayerAdminParts{&policy_, &pool_, &*libraries_});
   }
 
   // A layer that is there, by one set or more.
@@ -127,7 +125,6 @@ class LayerAdminTest : public LayerStoreTest {
   const Identity somebody_ = User(1000);
   const Identity approver_ = Approver(1001);
   LivePolicy policy_{LibraryPolicies()};
-  ApprovalTable approvals_;
   JailPool pool_;
   int installs_ = 0;
   // What an installer's jail would say; it leaves no archive.
@@ -251,7 +248,7 @@ TEST_F(LayerAdminTest, LayersInUseStay) {
 }
 
 TEST_F(LayerAdminTest, WithoutLibrariesAllSaySo) {
-  const LayerAdmin none({&policy_, &approvals_, &pool_, nullptr, "because"});
+  const LayerAdmin none({&policy_, &pool_, nullptr, "because"});
   EXPECT_EQ(none.List(approver_, {}).status().message(), "because");
   EXPECT_EQ(ReasonOf(none.List(approver_, {}).status()),
             "LIBRARIES_UNAVAILABLE");

@@ -70,7 +70,7 @@ class ReadinessTest : public ::testing::Test {
 TEST_F(ReadinessTest, IsNotReadyUntilItsJailsWereTried) {
   Start();
   EXPECT_FALSE(readiness_.Ready());
-  EXPECT_THAT(told_, AllOf(SizeIs(8), Contains(" no"),
+  EXPECT_THAT(told_, AllOf(SizeIs(9), Contains(" no"),
                            Contains("sandglass.v1.SandboxService no"),
                            Contains("sandglass.v1.OperatorService yes")));
   told_.clear();
@@ -117,10 +117,10 @@ TEST_F(ReadinessTest, NothingIsServedAfterItsEnd) {
   Start();
   told_.clear();
   readiness_.Stop();
-  EXPECT_THAT(told_, SizeIs(8));
+  EXPECT_THAT(told_, SizeIs(9));
   EXPECT_FALSE(readiness_.Ready());
   readiness_.Set(ReadyWhen::kDisk, absl::InternalError("full"));
-  EXPECT_THAT(told_, SizeIs(8));
+  EXPECT_THAT(told_, SizeIs(9));
 }
 
 PoolKeyState StateOf(uint32_t idle, uint64_t filled, uint64_t failures) {

@@ -58,12 +58,12 @@ TEST(CutConnections, CutsOnlyConnectionsOfThatSocket) {
   socklen_t size = sizeof(bound);
   ::getsockname(tcp.listener.get(), reinterpret_cast<sockaddr*>(&bound), &size);
 
-  EXPECT_EQ(CutConnections(path + "2", 0), 0);
+  EXPECT_EQ(CutConnections(path + "2", {}), 0);
   EXPECT_TRUE(IsOpen(local.client));
-  EXPECT_EQ(CutConnections(path, 0), 1);
+  EXPECT_EQ(CutConnections(path, {}), 1);
   EXPECT_FALSE(IsOpen(local.client));
   EXPECT_TRUE(IsOpen(tcp.client));
-  EXPECT_EQ(CutConnections("", ntohs(bound.sin_port)), 1);
+  EXPECT_EQ(CutConnections("", {ntohs(bound.sin_port)}), 1);
   EXPECT_FALSE(IsOpen(tcp.client));
 }
 

@@ -1,0 +1,146 @@
+#include "server/identity/identity_config.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "nlohmann/json.hpp"
+#include "policy/text/views.h"
+#include "server/base/accounts.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+std::string ReadTenant(policy::JsonObject& object) {
+  std::string tenant = object.String("tenant", kLocalTenant);
+  if (!IsTenantName(tenant)) {
+    object.AddError("tenant",
+                    absl::StrCat(Quoted(tenant),
+                                 " is not at most 63 of a-z, 0-9 and \"-\""));
+  }
+  return tenant;
+}
+
+void ReadAccount(policy::JsonObject& object, LocalAccounts& accounts) {
+  LocalAccounts::Rule rule;
+  rule.tenant = ReadTenant(object);
+  if (object.Has("scopes")) rule.scopes = ReadScopes(object, {});
+  const bool by_user = object.Has("user");
+  if (by_user == object.Has("group")) {
+    object.AddError("", "names either a \"user\" or a \"group\"");
+    return;
+  }
+  const char* key = by_user ? "user" : "group";
+  const std::string name = object.String(key);
+  if (by_user) {
+    const absl::StatusOr<uid_t> uid = ResolveUser(name);
+    if (!uid.ok()) return object.AddError(key, StdView(uid.status().message()));
+    rule.account = name;
+    accounts.users[*uid] = std::move(rule);
+  } else {
+    const absl::StatusOr<gid_t> gid = ResolveGroup(name, 0);
+    if (!gid.ok()) return object.AddError(key, StdView(gid.status().message()));
+    rule.account = name;
+    accounts.groups[*gid] = std::move(rule);
+  }
+}
+
+CertificateRule ReadCertificate(policy::JsonObject& object) {
+  CertificateRule rule;
+  rule.name = object.String("name");
+  const size_t star = rule.name.find('*');
+  if (rule.name.empty() ||
+      (star != std::string::npos && star + 1 != rule.name.size())) {
+    object.AddError("name", absl::StrCat(Quoted(rule.name),
+                                         " is not a certificate's URI or DNS "
+                                         "name, at most with a * at its end"));
+  }
+  rule.tenant = ReadTenant(object);
+  rule.scopes = ReadScopes(object, Scopes::Usual());
+  return rule;
+}
+
+}  // namespace
+
+Scopes ReadScopes(policy::JsonObject& object, Scopes fallback) {
+  if (!object.Has("scopes")) return fallback;
+  Scopes scopes;
+  for (const std::string& name : object.Strings("scopes")) {
+    if (const std::optional<Scope> scope = ScopeOf(name)) {
+      scopes.Add(*scope);
+    } else {
+      object.AddError("scopes", absl::StrCat(Quoted(name), " is none of ",
+                                             AllScopeNames()));
+    }
+  }
+  return scopes;
+}
+
+nlohmann::ordered_json ScopesToJson(Scopes scopes) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Scope scope : scopes.List()) list.push_back(NameOf(scope));
+  return list;
+}
+
+void ReadIdentityConfig(policy::JsonObject& root, IdentityConfig& config) {
+  std::optional<policy::JsonObject> object = root.OptionalObject("identity");
+  if (!object.has_value()) return;
+  config.tokens_dir = object->String("tokens_dir", "");
+  if (!config.tokens_dir.empty() && config.tokens_dir.front() != '/') {
+    object->AddError("tokens_dir", absl::StrCat(Quoted(config.tokens_dir),
+                                                " is not an absolute path"));
+  }
+  if (object->Has("accounts")) {
+    for (policy::JsonObject& account : object->Objects("accounts")) {
+      ReadAccount(account, config.accounts);
+    }
+  }
+  if (object->Has("certificates")) {
+    for (policy::JsonObject& each : object->Objects("certificates")) {
+      config.certificates.push_back(ReadCertificate(each));
+    }
+  }
+}
+
+nlohmann::ordered_json IdentityToJson(const IdentityConfig& config) {
+  nlohmann::ordered_json accounts = nlohmann::ordered_json::array();
+  const auto add = [&](const char* key, const LocalAccounts::Rule& rule) {
+    nlohmann::ordered_json account = {{key, rule.account},
+                                      {"tenant", rule.tenant}};
+    if (rule.scopes) account["scopes"] = ScopesToJson(*rule.scopes);
+    accounts.push_back(std::move(account));
+  };
+  for (const auto& [uid, rule] : config.accounts.users) add("user", rule);
+  for (const auto& [gid, rule] : config.accounts.groups) add("group", rule);
+  nlohmann::ordered_json certificates = nlohmann::ordered_json::array();
+  for (const CertificateRule& rule : config.certificates) {
+    certificates.push_back({{"name", rule.name},
+                            {"tenant", rule.tenant},
+                            {"scopes", ScopesToJson(rule.scopes)}});
+  }
+  return {{"tokens_dir", config.tokens_dir},
+          {"accounts", std::move(accounts)},
+          {"certificates", std::move(certificates)}};
+}
+
+std::optional<Identity> IdentityOfCertificate(const IdentityConfig& config,
+                                              const std::string& name) {
+  for (const CertificateRule& rule : config.certificates) {
+    absl::string_view start = rule.name;
+    const bool fits = absl::ConsumeSuffix(&start, "*")
+                          ? absl::StartsWith(name, start)
+                          : name == rule.name;
+    if (!fits || !IsPrincipalName(rule.tenant, name)) continue;
+    Identity identity{.name = NameOf(rule.tenant, name)};
+    identity.tenant = rule.tenant;
+    identity.scopes = rule.scopes;
+    identity.proof = Proof::kCertificate;
+    return identity;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sandglass::server

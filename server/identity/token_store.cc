@@ -1,0 +1,195 @@
+#include "server/identity/token_store.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "sandbox/os/fd.h"
+#include "sandbox/os/io.h"
+#include "server/base/digest.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr auto kLookInterval = std::chrono::milliseconds(500);
+constexpr absl::Duration kRemember = absl::Hours(24 * 7);
+constexpr uint64_t kMaxBytes = uint64_t{1} << 20;
+
+absl::Status Wrong(const std::string& path, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", why));
+}
+
+absl::Status CantWrite(const std::string& path) {
+  return absl::UnavailableError(
+      absl::StrCat("can't write ", path, ": ", ErrorText(errno)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(std::string path,
+                                                             WallClock clock) {
+  std::unique_ptr<TokenStore> store(
+      new TokenStore(std::move(path), std::move(clock)));
+  absl::MutexLock lock(&store->mutex_);
+  store->looked_at_ = Now();
+  if (absl::Status loaded = store->Load(); !loaded.ok()) return loaded;
+  return store;
+}
+
+absl::Status TokenStore::Load() {
+  const os::Fd file(
+      ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!file.valid()) {
+    if (errno != ENOENT) return Wrong(path_, ErrorText(errno));
+    version_.reset();
+    Use({});
+    return absl::OkStatus();
+  }
+  struct stat info = {};
+  ::fstat(file.get(), &info);
+  const Version version = {
+      info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
+      info.st_ctim.tv_sec * int64_t{1'000'000'000} + info.st_ctim.tv_nsec};
+  if (version == version_) return state_;
+  if (!S_ISREG(info.st_mode)) return Wrong(path_, "is no regular file");
+  if ((info.st_mode & 077) != 0) {
+    return Wrong(path_, "others may read or write it; chmod 600");
+  }
+  if (version.bytes > kMaxBytes) return Wrong(path_, "has more than 1 MiB");
+  std::string text(version.bytes, '\0');
+  const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+  if (size < 0) return Wrong(path_, ErrorText(errno));
+  text.resize(static_cast<size_t>(size));
+  version_ = version;
+  absl::StatusOr<std::vector<Token>> tokens = ReadTokens(path_, text);
+  if (!tokens.ok()) return tokens.status();
+  Use(*std::move(tokens));
+  return absl::OkStatus();
+}
+
+void TokenStore::Use(std::vector<Token> tokens) {
+  tokens_ = std::move(tokens);
+  places_.clear();
+  for (size_t i = 0; i < tokens_.size(); ++i) places_[tokens_[i].id] = i;
+}
+
+void TokenStore::Refresh() {
+  const MonotonicTime now = Now();
+  if (now - looked_at_ < kLookInterval) return;
+  looked_at_ = now;
+  absl::Status loaded = Load();
+  if (!loaded.ok() && loaded != state_) {
+    Log(LogLevel::kError, "tokens_not_read",
+        {{"error", std::string(loaded.message())},
+         {"so", "those that were in force stay"}});
+  }
+  state_ = std::move(loaded);
+}
+
+std::optional<Identity> TokenStore::Find(absl::string_view value) {
+  const std::string hash = Sha256({value.data(), value.size()});
+  const std::optional<absl::string_view> id = IdOfValue(value);
+  absl::MutexLock lock(&mutex_);
+  Refresh();
+  const auto place = places_.find(id.value_or(""));
+  // Compared even where there is no such token, so that the time it takes
+  // doesn't tell which ids there are.
+  static const std::string kNoHash(hash.size(), '\0');
+  const bool known = place != places_.end();
+  const std::string& kept = known ? tokens_[place->second].sha256 : kNoHash;
+  const bool equal =
+      ::CRYPTO_memcmp(kept.data(), hash.data(), hash.size()) == 0;
+  if (!known || !equal) return std::nullopt;
+  const Token& token = tokens_[place->second];
+  if (clock_() >= token.expires) return std::nullopt;
+  return token.ToIdentity();
+}
+
+absl::Status TokenStore::Write(const std::vector<Token>& tokens) {
+  const std::string text = TokensToJson(tokens);
+  if (text.size() > kMaxBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the tokens would take more than 1 MiB in ", path_, "; revoke some"));
+  }
+  const std::string draft = absl::StrCat(path_, ".new");
+  ::unlink(draft.c_str());
+  const os::Fd file(
+      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.valid()) return CantWrite(draft);
+  absl::Cleanup remove = [&draft] { ::unlink(draft.c_str()); };
+  if (!os::WriteAll(file.get(), text) || ::fsync(file.get()) != 0 ||
+      ::rename(draft.c_str(), path_.c_str()) != 0) {
+    return CantWrite(draft);
+  }
+  std::move(remove).Cancel();
+  const std::string above = path_.substr(0, path_.rfind('/') + 1);
+  const os::Fd directory(
+      ::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) != 0) {
+    return CantWrite(above);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> TokenStore::Create(Token& token) {
+  absl::MutexLock lock(&mutex_);
+  // What somebody else wrote meanwhile must not be lost.
+  if (absl::Status loaded = Load(); !loaded.ok()) return loaded;
+  std::vector<Token> tokens = tokens_;
+  const absl::Time now = clock_();
+  std::erase_if(tokens, [&](const Token& each) {
+    return now - each.expires > kRemember;
+  });
+  if (tokens.size() >= kMaxTokens) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there are ", tokens.size(), " tokens; revoke some"));
+  }
+  do {
+    token.id = NewTokenId();
+  } while (places_.contains(token.id));
+  const std::string value = NewTokenValue(token.id);
+  token.sha256 = Sha256(value);
+  token.created = absl::FromUnixSeconds(absl::ToUnixSeconds(now));
+  if (token.principal.empty())
+    token.principal = absl::StrCat("token:", token.id);
+  tokens.push_back(token);
+  if (absl::Status written = Write(tokens); !written.ok()) return written;
+  Use(std::move(tokens));
+  return value;
+}
+
+absl::StatusOr<Token> TokenStore::Revoke(const std::string& id) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status loaded = Load(); !loaded.ok()) return loaded;
+  const auto place = places_.find(id);
+  if (place == places_.end()) return absl::NotFoundError(id);
+  std::vector<Token> tokens = tokens_;
+  Token token = tokens[place->second];
+  tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(place->second));
+  if (absl::Status written = Write(tokens); !written.ok()) return written;
+  Use(std::move(tokens));
+  return token;
+}
+
+std::vector<Token> TokenStore::List() {
+  absl::MutexLock lock(&mutex_);
+  Refresh();
+  return tokens_;
+}
+
+absl::Status TokenStore::state() const {
+  absl::MutexLock lock(&mutex_);
+  return state_;
+}
+
+}  // namespace sandglass::server

@@ -1,0 +1,181 @@
+#include "server/tls/tls_listener.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/identity/refusal_limit.h"
+
+namespace sandglass::server {
+namespace {
+
+constexpr int kAcceptsPerTurn = 64;
+constexpr absl::Duration kBackOff = absl::Milliseconds(100);
+constexpr absl::Duration kLogInterval = absl::Seconds(10);
+
+std::string PeerAddress(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return "";
+  }
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof(text));
+  } else if (address.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+      ::inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text, sizeof(text));
+    } else {
+      ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof(text));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TlsListener>> TlsListener::Start(
+    std::vector<os::Fd> sockets, const TlsContext& tls,
+    const IdentityConfig& identity, Handover handover, const Options& options) {
+  std::unique_ptr<TlsListener> listener(new TlsListener(
+      std::move(sockets), tls, identity, std::move(handover), options));
+  if (absl::Status started = listener->loop_.Start(); !started.ok()) {
+    return started;
+  }
+  listener->loop_.Post([raw = listener.get()] {
+    for (const os::Fd& socket : raw->sockets_) raw->Listen(socket);
+  });
+  return listener;
+}
+
+void TlsListener::Listen(const os::Fd& socket) {
+  const auto watch = std::make_shared<uint64_t>(0);
+  *watch = loop_.Watch(socket.get(), EPOLLIN, [this, &socket, watch](uint32_t) {
+    AcceptSome(socket, *watch);
+  });
+}
+
+void TlsListener::AcceptSome(const os::Fd& socket, uint64_t watch) {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    os::Fd connection(::accept4(socket.get(), nullptr, nullptr,
+                                SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (connection.valid()) {
+      Begin(std::move(connection));
+      continue;
+    }
+    if (errno == ECONNABORTED || errno == EINTR) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+    // No descriptors are left, say: that won't go away by itself.
+    loop_.Forget(watch);
+    loop_.CallAt(After(Now(), kBackOff), [this, &socket] { Listen(socket); });
+    return;
+  }
+}
+
+void TlsListener::Begin(os::Fd connection) {
+  const int fd = connection.get();
+  const std::string address = PeerAddress(fd);
+  const std::string network = NetworkOf(address);
+  const auto of_network = networks_.find(network);
+  if (handshakes_.size() >= options_.max_handshakes ||
+      (of_network != networks_.end() &&
+       of_network->second >= options_.max_of_network)) {
+    ++turned_away_;
+    return;
+  }
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  std::unique_ptr<TlsSocket> socket = TlsSocket::Make(tls_.Get(), fd);
+  if (socket == nullptr) {
+    ++failed_;
+    return;
+  }
+  ++networks_[network];
+  Handshake& handshake = handshakes_
+                             .emplace(fd, Handshake{.fd = std::move(connection),
+                                                    .socket = std::move(socket),
+                                                    .address = address,
+                                                    .network = network})
+                             .first->second;
+  handshake.timer = loop_.CallAt(After(Now(), options_.handshake), [this, fd] {
+    Drop(fd, absl::StrCat("no handshake within ",
+                          absl::FormatDuration(options_.handshake)));
+  });
+  Watch(handshake, EPOLLIN);
+}
+
+void TlsListener::Watch(Handshake& handshake, uint32_t events) {
+  if (handshake.watch != 0) loop_.Forget(handshake.watch);
+  const int fd = handshake.fd.get();
+  handshake.watch = loop_.Watch(fd, events, [this, fd](uint32_t) { Step(fd); });
+}
+
+void TlsListener::Step(int fd) {
+  const auto found = handshakes_.find(fd);
+  if (found == handshakes_.end()) return;
+  switch (found->second.socket->Handshake()) {
+    case TlsSocket::Progress::kDone:
+      return Finish(fd);
+    case TlsSocket::Progress::kReads:
+      return Watch(found->second, EPOLLIN);
+    case TlsSocket::Progress::kWrites:
+      return Watch(found->second, EPOLLOUT);
+    case TlsSocket::Progress::kFailed:
+      return Drop(fd, found->second.socket->error());
+  }
+}
+
+void TlsListener::Finish(int fd) {
+  if (!handshakes_.at(fd).socket->SpeaksHttp2()) {
+    return Drop(fd, "the client doesn't offer h2 (ALPN)");
+  }
+  Handshake handshake = Remove(fd);
+  Identity identity = IdentityOf(handshake);
+  handover_(std::move(handshake.fd), std::move(identity),
+            std::move(handshake.socket));
+}
+
+Identity TlsListener::IdentityOf(const Handshake& handshake) const {
+  const std::optional<PeerCertificate> peer = handshake.socket->Peer();
+  std::optional<Identity> known;
+  if (peer.has_value()) known = IdentityOfCertificate(identity_, peer->name);
+  Identity identity =
+      known.value_or(Identity{.name = absl::StrCat("tcp:", handshake.network)});
+  if (known.has_value()) identity.expires = peer->ends;
+  identity.address = handshake.address;
+  return identity;
+}
+
+TlsListener::Handshake TlsListener::Remove(int fd) {
+  const auto found = handshakes_.find(fd);
+  Handshake handshake = std::move(found->second);
+  handshakes_.erase(found);
+  loop_.Forget(handshake.watch);
+  loop_.Cancel(handshake.timer);
+  const auto network = networks_.find(handshake.network);
+  if (--network->second == 0) networks_.erase(network);
+  return handshake;
+}
+
+void TlsListener::Drop(int fd, const std::string& why) {
+  const Handshake handshake = Remove(fd);
+  ++failed_;
+  const MonotonicTime now = Now();
+  if (now < quiet_until_) return;
+  quiet_until_ = After(now, kLogInterval);
+  Log(LogLevel::kWarning, "handshake_failed",
+      {{"address", handshake.address}, {"because", why}});
+}
+
+}  // namespace sandglass::server
