@@ -160,7 +160,8 @@ TEST_F(Examples, RubyExampleRuns) {
                 "--ruby_out=ruby/stubs --grpc_out=ruby/stubs "
                 "$PROTOS/google/rpc/*.proto $PROTOS/sandglass/v1/*.proto"),
             "");
-  Expect("ruby -I ruby/stubs ruby/first_call.rb ");
+  // Ruby 3.3 warns of Debian's own build of gRPC.
+  Expect("ruby -W0 -I ruby/stubs ruby/first_call.rb ");
 }
 
 TEST_F(Examples, JavaExampleRuns) {
