@@ -83,6 +83,7 @@ TestIssuer::TestIssuer(const std::string& name) : key_(NewKey()) {
   ::X509_set_issuer_name(own, ::X509_get_subject_name(own));
   Extend(own, own, NID_basic_constraints, "critical,CA:TRUE");
   Extend(own, own, NID_key_usage, "critical,keyCertSign");
+  Extend(own, own, NID_subject_key_identifier, "hash");
   ::X509_sign(own, key_.get(), ::EVP_sha256());
   BIO* text = ::BIO_new(::BIO_s_mem());
   ::PEM_write_bio_X509(text, own);
@@ -100,6 +101,8 @@ TlsContext TestIssuer::Server(const Wish& wish) const {
                          ::X509_get_subject_name(certificate_.get()));
   Extend(leaf.get(), certificate_.get(), NID_subject_alt_name,
          wish.names.c_str());
+  // Python 3.13 refuses certificates without.
+  Extend(leaf.get(), certificate_.get(), NID_authority_key_identifier, "keyid");
   ::X509_sign(leaf.get(), key_.get(), ::EVP_sha256());
 
   // The callback's own text lives as long as the context.
