@@ -58,6 +58,7 @@ char* rb_string_value_cstr(volatile RubyValue* string);
 char* rb_string_value_ptr(volatile RubyValue* string);
 long rb_num2long(RubyValue number);
 void ruby_set_argv(int count, char** arguments);
+void ruby_init_setproctitle(int count, char** arguments);
 int rb_objspace_each_objects(int (*function)(void* from, void* to, size_t size,
                                              void* data),
                              void* data);
@@ -329,7 +330,8 @@ void SetEnvironment(const RunnerProgram& program) {
 }
 
 // Ruby writes what a program assigns to $0 over its arguments, and takes what
-// it finds here for those.
+// it finds here for those. Until 3.1 it looks for them after this, and later
+// versions have looked before.
 void OfferTitle() {
   const absl::Span<char> title = Title();
   if (title.empty()) return;
@@ -340,6 +342,7 @@ void OfferTitle() {
   *end = 0;
   state->argv[0] = title.data();
   state->argv[1] = rest;
+  ruby_init_setproctitle(2, state->argv.data());
 }
 
 // Returns when Ruby can continue with the program's file.

@@ -74,6 +74,14 @@ Job MakeCanaryJob(const CanaryRun& canary) {
   return job;
 }
 
+// Compilers begin with what is wrong, and interpreters end with it.
+std::string QuoteEnds(const std::string& text) {
+  if (text.size() <= kMaxQuotedBytes) return Quoted(text, kMaxQuotedBytes);
+  constexpr size_t kEach = kMaxQuotedBytes / 2;
+  return absl::StrCat(Quoted(text, kEach), " ",
+                      Quoted(text.substr(text.size() - kEach), kEach));
+}
+
 std::string Describe(const JobResult& result) {
   const JobResult& failed =
       result.compile != nullptr &&
@@ -86,8 +94,7 @@ std::string Describe(const JobResult& result) {
       failed.verdict.explanation,
       "), stdout: ", Quoted(failed.stdout_result.data, kMaxQuotedBytes));
   if (!failed.stderr_result.data.empty()) {
-    absl::StrAppend(&text, ", stderr: ",
-                    Quoted(failed.stderr_result.data, kMaxQuotedBytes));
+    absl::StrAppend(&text, ", stderr: ", QuoteEnds(failed.stderr_result.data));
   }
   if (!failed.refused.calls.empty()) {
     absl::StrAppend(&text, ", refused calls: ", DescribeCalls(failed.refused));

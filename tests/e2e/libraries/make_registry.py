@@ -82,8 +82,22 @@ def go():
     }))
 
 
+# What `gem generate_index` did until RubyGems 3.5.
+GEM_INDEX = """
+require "rubygems/package"
+require "zlib"
+spec = Gem::Package.new("tiny_rb-1.0.gem").spec
+all = [[spec.name, spec.version, spec.platform]]
+{"specs" => all, "latest_specs" => all, "prerelease_specs" => []}.each do |name, list|
+  File.binwrite("../#{name}.4.8.gz", Gem::Util.gzip(Marshal.dump(list)))
+end
+File.binwrite("../quick/Marshal.4.8/tiny_rb-1.0.gemspec.rz",
+              Gem.deflate(Marshal.dump(spec)))
+"""
+
+
 def ruby():
-    """A gem and the index that RubyGems makes of it."""
+    """A gem and the index of all of them."""
     write("gems/tiny_rb.rb", "WORDS = 'tiny ruby'\n")
     write("gems/tiny_rb.gemspec", """Gem::Specification.new do |gem|
   gem.name = "tiny_rb"
@@ -94,8 +108,9 @@ def ruby():
   gem.require_paths = ["."]
 end
 """)
+    (ROOT / "quick/Marshal.4.8").mkdir(parents=True)
     for command in (["gem", "build", "--quiet", "tiny_rb.gemspec"],
-                    ["gem", "generate_index", "--quiet", "-d", str(ROOT)]):
+                    ["ruby", "-e", GEM_INDEX]):
         subprocess.run(command, cwd=ROOT / "gems", check=True,
                        stdout=subprocess.DEVNULL)
 

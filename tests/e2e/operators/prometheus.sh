@@ -9,7 +9,7 @@
 #
 #   tests/e2e/operators/prometheus.sh CACHE ADDRESS QUERY…
 #
-# CACHE is a directory that is kept; the package is unpacked there, not
+# CACHE is a directory that is kept; what it needs is unpacked there, not
 # installed, since that would start a service.
 set -euo pipefail
 source "$(dirname "$0")/../../../deploy/common.sh"
@@ -28,12 +28,16 @@ clean_up() {
 trap clean_up EXIT
 
 fetch() {
-  local got=$work/package
+  local got=$work/package packages=(prometheus) package
+  # In it up to Debian 12.
+  if apt-cache show promtool >"$work/log" 2>&1; then packages+=(promtool); fi
   mkdir -p "$got" "$cache"
   chmod 755 "$work" "$got"
-  (cd "$got" && apt-get -qq -o APT::Sandbox::User=root download prometheus) >"$work/log" 2>&1 ||
-    die "can't get the package prometheus: $(tail -n 1 "$work/log")"
-  dpkg-deb --extract "$got"/prometheus_*.deb "$got/tree"
+  (cd "$got" && apt-get -qq -o APT::Sandbox::User=root download "${packages[@]}") >"$work/log" 2>&1 ||
+    die "can't get ${packages[*]}: $(tail -n 1 "$work/log")"
+  for package in "${packages[@]}"; do
+    dpkg-deb --extract "$got/$package"_*.deb "$got/tree"
+  done
   mv -T "$got/tree" "$cache/prometheus.$$"
   mv -T "$cache/prometheus.$$" "$cache/prometheus" 2>/dev/null || rm -rf "$cache/prometheus.$$"
 }

@@ -301,8 +301,8 @@ TEST_F(Image, AnImageHasItsOwnPreparedFiles) {
   MakeImage("node", "/usr/bin/node /bin/bash /bin/sh /bin/cp");
   // Debian 13's node has some of its own modules there.
   EXPECT_EQ(RunShell(absl::StrCat(
-                "for module in acorn acorn-walk cjs-module-lexer undici; do "
-                "from=/usr/share/nodejs/$module; [ ! -d $from ] || "
+                "for module in acorn acorn-walk cjs-module-lexer minimatch "
+                "undici; do from=/usr/share/nodejs/$module; [ ! -d $from ] || "
                 "cp -rL --parents $from ",
                 place_, "/node || echo $module; done")),
             "");

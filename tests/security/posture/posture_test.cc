@@ -205,19 +205,26 @@ class Comparison {
   const pid_t inside_;
 };
 
-// What is committed has the paths and versions of one release.
-bool IsDebian12() {
+// What is committed is of Debian 12. Of what comes with later releases some
+// interpreters and compilers have other threads, descriptors and paths of their
+// own; for the rest the version makes no difference.
+bool IsOfThisRelease(const std::string& kind) {
   const std::string release = ReadFile("/etc/os-release");
-  return absl::StrContains(release, "ID=debian\n") &&
-         absl::StrContains(release, "VERSION_ID=\"12\"");
+  static const std::set<std::string> of_debian_12 = {"ruby-lean", "java-run",
+                                                     "compile", "java-compile"};
+  return absl::StrContains(release, "\nID=debian\n") &&
+         (absl::StrContains(release, "\nVERSION_ID=\"12\"\n") ||
+          !of_debian_12.contains(kind));
 }
 
 class Posture : public DaemonTest,
                 public ::testing::WithParamInterface<PostureKind> {};
 
 TEST_P(Posture, IsAsCommitted) {
-  if (!IsDebian12()) GTEST_SKIP() << "the committed posture is of Debian 12";
   const PostureKind& kind = GetParam();
+  if (!IsOfThisRelease(kind.name)) {
+    GTEST_SKIP() << "the committed posture is of Debian 12";
+  }
   if (!CanBeHere(kind, client())) GTEST_SKIP() << kind.name << " isn't here";
   ASSERT_TRUE(kind.prepare(client()));
   const LiveJail jail = kind.start(daemon());

@@ -94,6 +94,7 @@ TestIssuer::TestIssuer(const std::string& name) : key_(NewKey()) {
   ::X509_set_issuer_name(own, ::X509_get_subject_name(own));
   Extend(own, own, NID_basic_constraints, "critical,CA:TRUE");
   Extend(own, own, NID_key_usage, "critical,keyCertSign,cRLSign");
+  Extend(own, own, NID_subject_key_identifier, "hash");
   ::X509_sign(own, key_.get(), ::EVP_sha256());
   pem_ = Pem([own](BIO* out) { ::PEM_write_bio_X509(out, own); });
 }
@@ -106,6 +107,8 @@ TestIssuer::Leaf TestIssuer::NewLeaf(const Wish& wish) const {
                          ::X509_get_subject_name(certificate_.get()));
   Extend(leaf.get(), certificate_.get(), NID_subject_alt_name,
          wish.names.c_str());
+  // Python 3.13 refuses certificates without.
+  Extend(leaf.get(), certificate_.get(), NID_authority_key_identifier, "keyid");
   ::X509_sign(leaf.get(), key_.get(), ::EVP_sha256());
   return {key, leaf};
 }

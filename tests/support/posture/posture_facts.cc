@@ -284,9 +284,12 @@ void AddProcess(const Scene& scene, const Member& member, Facts& facts) {
                              OneLine(ReadProc(getpid(), "loginuid")));
   facts["security label"] = OrHost(OneLine(ReadProc(pid, "attr/current")),
                                    OneLine(ReadProc(getpid(), "attr/current")));
-  for (const char* link : {"cwd", "root", "exe"}) {
+  for (const char* link : {"cwd", "root"}) {
     facts[link] = {LinkOf(pid, link)};
   }
+  // Each release has another version of Python.
+  static const std::regex version("python3\\.[0-9]+$");
+  facts["exe"] = {std::regex_replace(LinkOf(pid, "exe"), version, "python3")};
   // Where it was started.
   if (facts["cwd"] == Fact{LinkOf(getpid(), "cwd")} &&
       facts["cwd"] != Fact{"/"}) {

@@ -180,6 +180,16 @@ TEST_F(RunCanaryTest, FailsWhenItFailsTwice) {
   EXPECT_EQ(script_.jobs.size(), 2u);
 }
 
+TEST_F(RunCanaryTest, ALongErrorIsShownByItsEnds) {
+  script_.ends = {[](const Job& job) {
+    absl::StatusOr<JobResult> result = Prints("", 1)(job);
+    result->stderr_result.data = "first" + std::string(2000, 'x') + "last";
+    return result;
+  }};
+  EXPECT_THAT(std::string(Run().message()),
+              AllOf(HasSubstr("stderr: \"first"), HasSubstr("last\"")));
+}
+
 TEST_F(RunCanaryTest, AWrongWordIsAFailure) {
   for (const std::string output : {"", "42", "42\n\n", "43\n"}) {
     script_.ends = {Prints(output)};
