@@ -243,9 +243,9 @@ absl::Status RunningDaemon::StartExecs() {
 
 absl::Status RunningDaemon::OpenCredentials() {
   std::unique_ptr<TokenStore> tokens;
-  if (const std::string& dir = config_.identity.tokens_dir; !dir.empty()) {
-    absl::StatusOr<std::unique_ptr<TokenStore>> opened =
-        TokenStore::Open(absl::StrCat(dir, "/tokens.json"));
+  if (parts_.tokens_directory.valid()) {
+    absl::StatusOr<std::unique_ptr<TokenStore>> opened = TokenStore::Open(
+        std::move(parts_.tokens_directory), config_.identity.tokens_dir);
     if (!opened.ok()) return opened.status();
     tokens = *std::move(opened);
   }

@@ -11,7 +11,7 @@
 namespace sandglass::server {
 namespace {
 
-constexpr uint64_t kMaxConnections = 1024;
+constexpr uint64_t kMaxConnections = 16384;
 constexpr uint64_t kConnectionDescriptors = 2;
 // The most commands of all sessions at the same time.
 constexpr uint64_t kMaxCommands = 1024;

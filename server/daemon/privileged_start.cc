@@ -315,12 +315,11 @@ std::optional<int> PrivilegedStart::OpenKeptPlaces() {
     parts_.audit_directory = *std::move(directory);
   }
   if (!config_.identity.tokens_dir.empty()) {
-    const absl::Status adopted =
-        AdoptDirectory(config_.identity.tokens_dir, settings_.identity.uid,
-                       settings_.identity.gid, 0700, "identity.tokens_dir",
-                       Holds::kItsOwn)
-            .status();
-    if (!adopted.ok()) return FailedStart(adopted);
+    absl::StatusOr<os::Fd> directory = AdoptDirectory(
+        config_.identity.tokens_dir, settings_.identity.uid,
+        settings_.identity.gid, 0700, "identity.tokens_dir", Holds::kItsOwn);
+    if (!directory.ok()) return FailedStart(directory.status());
+    parts_.tokens_directory = *std::move(directory);
   }
   return std::nullopt;
 }

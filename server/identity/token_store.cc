@@ -22,6 +22,8 @@ namespace sandglass::server {
 namespace {
 
 constexpr auto kLookInterval = std::chrono::milliseconds(500);
+constexpr char kFile[] = "tokens.json";
+constexpr char kDraft[] = "tokens.json.new";
 constexpr absl::Duration kRemember = absl::Hours(24 * 7);
 constexpr uint64_t kMaxBytes = uint64_t{1} << 20;
 
@@ -36,10 +38,10 @@ absl::Status CantWrite(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(std::string path,
-                                                             WallClock clock) {
-  std::unique_ptr<TokenStore> store(
-      new TokenStore(std::move(path), std::move(clock)));
+absl::StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(
+    os::Fd directory, const std::string& path, WallClock clock) {
+  std::unique_ptr<TokenStore> store(new TokenStore(
+      std::move(directory), absl::StrCat(path, "/", kFile), std::move(clock)));
   absl::MutexLock lock(&store->mutex_);
   store->looked_at_ = Now();
   if (absl::Status loaded = store->Load(); !loaded.ok()) return loaded;
@@ -47,8 +49,8 @@ absl::StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(std::string path,
 }
 
 absl::Status TokenStore::Load() {
-  const os::Fd file(
-      ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  const os::Fd file(::openat(directory_.get(), kFile,
+                             O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!file.valid()) {
     if (errno != ENOENT) return Wrong(path_, ErrorText(errno));
     version_.reset();
@@ -121,23 +123,18 @@ absl::Status TokenStore::Write(const std::vector<Token>& tokens) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the tokens would take more than 1 MiB in ", path_, "; revoke some"));
   }
-  const std::string draft = absl::StrCat(path_, ".new");
-  ::unlink(draft.c_str());
-  const os::Fd file(
-      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.valid()) return CantWrite(draft);
-  absl::Cleanup remove = [&draft] { ::unlink(draft.c_str()); };
+  const int directory = directory_.get();
+  ::unlinkat(directory, kDraft, 0);
+  const os::Fd file(::openat(directory, kDraft,
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.valid()) return CantWrite(path_);
+  absl::Cleanup remove = [directory] { ::unlinkat(directory, kDraft, 0); };
   if (!os::WriteAll(file.get(), text) || ::fsync(file.get()) != 0 ||
-      ::rename(draft.c_str(), path_.c_str()) != 0) {
-    return CantWrite(draft);
+      ::renameat(directory, kDraft, directory, kFile) != 0) {
+    return CantWrite(path_);
   }
   std::move(remove).Cancel();
-  const std::string above = path_.substr(0, path_.rfind('/') + 1);
-  const os::Fd directory(
-      ::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid() || ::fsync(directory.get()) != 0) {
-    return CantWrite(above);
-  }
+  if (::fsync(directory) != 0) return CantWrite(path_);
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "sandbox/os/fd.h"
 #include "server/base/clock.h"
 #include "server/identity/token.h"
 
@@ -27,10 +28,11 @@ class TokenStore {
  public:
   using WallClock = std::function<absl::Time()>;
 
-  // `path` need not exist yet. INVALID_ARGUMENT when what is there is wrong, is
-  // no regular file, or may be read or written by others than its owner.
+  // The file is tokens.json in `directory`, which `path` names in messages; it
+  // need not exist yet. INVALID_ARGUMENT when what is there is wrong, is no
+  // regular file, or may be read or written by others than its owner.
   static absl::StatusOr<std::unique_ptr<TokenStore>> Open(
-      std::string path, WallClock clock = absl::Now);
+      os::Fd directory, const std::string& path, WallClock clock = absl::Now);
 
   // Who calls with this value; nullopt for a value of no token in force. Takes
   // as long for a wrong secret as for a right one.
@@ -60,8 +62,10 @@ class TokenStore {
     friend bool operator==(const Version&, const Version&) = default;
   };
 
-  TokenStore(std::string path, WallClock clock)
-      : path_(std::move(path)), clock_(std::move(clock)) {}
+  TokenStore(os::Fd directory, std::string path, WallClock clock)
+      : directory_(std::move(directory)),
+        path_(std::move(path)),
+        clock_(std::move(clock)) {}
   // Reads the file again if it has changed since; looks once in half a second.
   void Refresh() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -69,7 +73,8 @@ class TokenStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Use(std::vector<Token> tokens) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::string path_;
+  const os::Fd directory_;
+  const std::string path_;  // of the file
   const WallClock clock_;
   mutable absl::Mutex mutex_;
   std::vector<Token> tokens_ ABSL_GUARDED_BY(mutex_);

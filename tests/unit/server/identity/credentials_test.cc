@@ -1,5 +1,7 @@
 #include "server/identity/credentials.h"
 
+#include <fcntl.h>
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -53,8 +55,11 @@ class CredentialsTest : public ::testing::Test {
 
   TempDir dir_;
   Records records_;
-  Credentials credentials_{*TokenStore::Open(dir_.Path("tokens.json")),
-                           &records_};
+  Credentials credentials_{
+      *TokenStore::Open(os::Fd(::open(dir_.path().c_str(),
+                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                        dir_.path()),
+      &records_};
   const Identity root_ = LocalIdentity(0, 0);
   Identity remote_{.name = "tcp:192.0.2.7"};  // over TLS, without proof
   std::string value_;

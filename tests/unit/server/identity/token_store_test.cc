@@ -1,5 +1,6 @@
 #include "server/identity/token_store.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -29,9 +30,14 @@ class TokenStoreTest : public ::testing::Test {
  protected:
   std::string path() const { return dir_.Path("tokens.json"); }
   std::unique_ptr<TokenStore> Open() {
-    auto store = TokenStore::Open(path(), [this] { return now_; });
+    auto store = TryOpen();
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
+  }
+  absl::StatusOr<std::unique_ptr<TokenStore>> TryOpen() {
+    return TokenStore::Open(
+        os::Fd(::open(dir_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        dir_.path(), [this] { return now_; });
   }
   Token Wanted(const std::string& principal = "ci") const {
     Token token;
@@ -165,18 +171,18 @@ TEST_F(TokenStoreTest, ABrokenFileLeavesTheTokensInForce) {
 TEST_F(TokenStoreTest, IsNotOpenedWhereOthersMayReadIt) {
   Write("{\"tokens\": []}");
   ::chmod(path().c_str(), 0640);
-  const auto open = TokenStore::Open(path());
+  const auto open = TryOpen();
   EXPECT_EQ(open.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(std::string(open.status().message()), HasSubstr("chmod 600"));
   std::filesystem::remove(path());
   std::filesystem::create_symlink(dir_.Path("elsewhere"), path());
-  EXPECT_FALSE(TokenStore::Open(path()).ok());
+  EXPECT_FALSE(TryOpen().ok());
 }
 
 TEST_F(TokenStoreTest, SaysWhatIsWrongAndWhere) {
   Write(R"({"tokens": [{"id": "X", "sha256": "00", "tenant": "A",
     "principal": "", "scopes": ["all"], "created": "now", "more": 1}]})");
-  const std::string said(TokenStore::Open(path()).status().message());
+  const std::string said(TryOpen().status().message());
   for (const char* part : {"/tokens/0/id", "/tokens/0/sha256",
                            "/tokens/0/tenant", "/tokens/0/principal",
                            "\"all\" is none of", "/tokens/0/created", "more"}) {
