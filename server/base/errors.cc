@@ -1,68 +1,28 @@
 #include "server/base/errors.h"
 
-#include <map>
 #include <optional>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
-#include "server/base/proto_time.h"
+#include "server/base/make_error.h"
 #include "server/base/strings.h"
 
 namespace sandglass::server {
 namespace {
 
-using Code = absl::StatusCode;
+using make_error::Attach;
+using make_error::Code;
+using make_error::Make;
+using make_error::MakeRetryable;
+using make_error::MakeWith;
+using make_error::Seconds;
 
 // Part of the space that trailing metadata has: the details go there, 4/3 of
 // their size in base64, beside the message, which server/rpc/grpc_status.cc
 // bounds.
 constexpr size_t kMaxViolationBytes = 2560;
 constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);
-
-std::string Seconds(absl::Duration duration) {
-  return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(1)));
-}
-
-// Adds one of google.rpc's details as a payload.
-void Attach(const google::protobuf::Message& detail, absl::Status& status) {
-  status.SetPayload(absl::StrCat(kErrorTypePrefix, detail.GetTypeName()),
-                    absl::Cord(detail.SerializeAsString()));
-}
-
-// Makes an error with an ErrorInfo of our domain.
-absl::Status MakeWith(const std::map<std::string, std::string>& metadata,
-                      Code code, const std::string& reason,
-                      const std::string& message) {
-  absl::Status status(code, message);
-  google::rpc::ErrorInfo info;
-  info.set_reason(reason);
-  info.set_domain(kErrorDomain);
-  info.mutable_metadata()->insert(metadata.begin(), metadata.end());
-  Attach(info, status);
-  return status;
-}
-
-// The same without metadata. The message is made of the pieces, as by
-// absl::StrCat.
-template <typename... Pieces>
-absl::Status Make(Code code, const std::string& reason,
-                  const Pieces&... pieces) {
-  return MakeWith({}, code, reason, absl::StrCat(pieces...));
-}
-
-// And with RetryInfo.
-template <typename... Pieces>
-absl::Status MakeRetryable(Code code, const std::string& reason,
-                           absl::Duration retry_after,
-                           const Pieces&... pieces) {
-  absl::Status status = Make(code, reason, pieces...);
-  google::rpc::RetryInfo retry;
-  *retry.mutable_retry_delay() =
-      ToProto(absl::Trunc(retry_after, absl::Milliseconds(1)));
-  Attach(retry, status);
-  return status;
-}
 
 }  // namespace
 
@@ -185,6 +145,15 @@ absl::Status QueueBytesShareFull(const std::string& caller, uint64_t bytes,
                        " in the queue hold ", bytes, " of the ", limit_bytes,
                        " bytes that the server keeps for all, which is its "
                        "share; try again when some of its runs have started");
+}
+
+absl::Status DeadlineUnreachable(absl::Duration left, absl::Duration needed,
+                                 absl::Duration retry_after) {
+  return MakeRetryable(
+      Code::kResourceExhausted, "DEADLINE_UNREACHABLE", retry_after,
+      "the call's deadline leaves ", Seconds(left),
+      ", and behind the caller's other runs in the queue this one would take ",
+      Seconds(needed), "; the program was not started");
 }
 
 absl::Status QueueTimeout(absl::Duration waited, absl::Duration retry_after) {

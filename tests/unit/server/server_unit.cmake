@@ -84,7 +84,10 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/admission_config_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/await_event_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/output_pace_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/log_bound_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/log_bound_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/fair_queue_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/run_times_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/tenant_limits_test.cc)
 target_link_libraries(server_unit_test PRIVATE
   sandglass_server GTest::gmock_main PkgConfig::LIBZIP)
 target_compile_definitions(server_unit_test PRIVATE
