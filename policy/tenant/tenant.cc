@@ -103,9 +103,11 @@ bool ReadOwnCompileCache(JsonObject& root) {
 
 absl::StatusOr<Tenant> ReadTenant(const std::string& name,
                                   absl::StatusOr<JsonDocument> document,
-                                  const std::set<std::string>& profiles) {
+                                  const std::set<std::string>& profiles,
+                                  std::string& canonical) {
   if (!document.ok()) return document.status();
   JsonObject root = document->root();
+  absl::StrAppend(&canonical, name, " ", document->Canonical(), "\n");
   Tenant tenant;
   tenant.name = name;
   if (!IsTenantFileName(name)) {
@@ -160,9 +162,10 @@ absl::StatusOr<TenantTable> TenantTable::Load(
   if (!files.ok()) return files.status();
   std::vector<Tenant> tenants;
   std::vector<std::string> errors;
+  std::string canonical;
   for (const auto& [name, path] : *files) {
     absl::StatusOr<Tenant> tenant =
-        ReadTenant(name, JsonDocument::ReadFile(path), profiles);
+        ReadTenant(name, JsonDocument::ReadFile(path), profiles, canonical);
     if (tenant.ok()) {
       tenants.push_back(*std::move(tenant));
     } else {
@@ -172,7 +175,9 @@ absl::StatusOr<TenantTable> TenantTable::Load(
   if (!errors.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(errors, "\n"));
   }
-  return TenantTable(std::move(tenants));
+  TenantTable table(std::move(tenants));
+  table.canonical_ = std::move(canonical);
+  return table;
 }
 
 const Tenant* TenantTable::Find(std::string_view name) const {
@@ -188,7 +193,9 @@ Tenant TenantTable::Get(std::string_view name) const {
 absl::StatusOr<Tenant> ParseTenant(const std::string& name,
                                    std::string_view text,
                                    const std::set<std::string>& profiles) {
-  return ReadTenant(name, JsonDocument::Parse(text, name + ".json"), profiles);
+  std::string canonical;
+  return ReadTenant(name, JsonDocument::Parse(text, name + ".json"), profiles,
+                    canonical);
 }
 
 }  // namespace sandglass::policy

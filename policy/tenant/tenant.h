@@ -85,12 +85,16 @@ class TenantTable {
   Tenant Get(std::string_view name) const;
 
   bool empty() const { return tenants_.empty(); }
+  // What all files say in one form: equal tables that were loaded have equal
+  // ones.
+  const std::string& canonical() const { return canonical_; }
   const std::map<std::string, Tenant, std::less<>>& tenants() const {
     return tenants_;
   }
 
  private:
   std::map<std::string, Tenant, std::less<>> tenants_;
+  std::string canonical_;
 };
 
 // The text of one tenant's file. Errors name it `name`.json.

@@ -27,6 +27,8 @@ RunQueueOptions QueueOptions(const AdmissionOptions& options) {
       .waiting_bytes = bytes};
 }
 
+constexpr double kGb = 1 << 30;
+
 // What is told of when to try again.
 absl::Duration Bounded(absl::Duration guess) {
   return std::clamp(guess, absl::Milliseconds(100), absl::Seconds(30));
@@ -205,6 +207,13 @@ std::vector<std::shared_ptr<QueuedRun>> Admission::Stop() {
 void Admission::Release(const RunQueue::Held& held, absl::Duration time) {
   absl::MutexLock lock(&mutex_);
   queue_.End(held, Now());
+  if (HasBudgets(queue_.TenantOf(held.tenant))) {
+    policy::Amounts memory;
+    memory[policy::Resource::kGbSeconds] =
+        static_cast<double>(held.memory_bytes) / kGb *
+        absl::ToDoubleSeconds(time);
+    budgets_[held.tenant].Add(memory, BudgetClock());
+  }
   times_.Learn(held.tenant, held.kind, absl::ToDoubleSeconds(time));
 }
 

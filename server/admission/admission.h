@@ -96,8 +96,8 @@ class Admission {
   absl::Status Enqueue(std::shared_ptr<QueuedRun> run)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Counts what a run has used towards its tenant's budgets; its number was
-  // counted by Enqueue.
+  // Counts what a run has used towards its tenant's budgets, except its memory,
+  // which its reservation counts, and that it is one, which Enqueue does.
   void Charge(const std::string& tenant, const policy::Amounts& used)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

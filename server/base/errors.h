@@ -71,8 +71,14 @@ absl::Status QueueBytesFull(uint64_t limit_bytes, absl::Duration retry_after);
 absl::Status QueueBytesShareFull(const std::string& caller, uint64_t bytes,
                                  uint64_t limit_bytes,
                                  absl::Duration retry_after);
+// PERMISSION_DENIED, "PROFILE_DENIED": the tenant may use only these.
+absl::Status ProfileDenied(const std::string& tenant,
+                           const std::string& profile,
+                           const std::vector<std::string>& allowed);
 // RESOURCE_EXHAUSTED, "TENANT_CEILING", with QuotaFailure and RetryInfo: the
 // tenant already has as many as its file allows. `ceiling` is the file's key.
+// With an infinite `retry_after` there is no RetryInfo: time alone makes no
+// room.
 absl::Status TenantCeiling(const std::string& tenant, std::string_view ceiling,
                            uint64_t has, uint64_t most,
                            absl::Duration retry_after);

@@ -1,6 +1,7 @@
 // Errors about what tenants may have.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "google/rpc/error_details.pb.h"
 #include "server/base/errors.h"
 #include "server/base/make_error.h"
@@ -29,6 +30,16 @@ absl::Status MakeQuota(const std::string& tenant, const std::string& key,
 
 }  // namespace
 
+absl::Status ProfileDenied(const std::string& tenant,
+                           const std::string& profile,
+                           const std::vector<std::string>& allowed) {
+  return MakeWith(
+      {{"tenant", tenant}, {"profile", profile}}, Code::kPermissionDenied,
+      "PROFILE_DENIED",
+      absl::StrCat("tenant ", tenant, " may not use profile ", Quoted(profile),
+                   "; it may use: ", absl::StrJoin(allowed, ", ")));
+}
+
 absl::Status TenantCeiling(const std::string& tenant, std::string_view ceiling,
                            uint64_t has, uint64_t most,
                            absl::Duration retry_after) {
@@ -37,7 +48,7 @@ absl::Status TenantCeiling(const std::string& tenant, std::string_view ceiling,
       tenant, key, "TENANT_CEILING",
       absl::StrCat("tenant ", tenant, " has ", has, " of at most ", most, " (",
                    key, " in its file); try again when it has fewer"));
-  AttachRetry(retry_after, status);
+  if (retry_after != absl::InfiniteDuration()) AttachRetry(retry_after, status);
   return status;
 }
 

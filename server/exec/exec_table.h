@@ -139,6 +139,7 @@ class ExecTable {
   // RESOURCE_EXHAUSTED: there is no room for another command.
   absl::Status CheckRoom(const Identity& owner, const Commands& commands,
                          const ExecPlan& plan);
+  absl::Status CheckTenantRoom(const Identity& owner) const;
   // Takes in a command that was asked to start.
   void Enter(Commands& commands, const SharedExec& exec);
   void HandleNews(const std::string& session_id, uint64_t number,
@@ -173,6 +174,7 @@ class ExecTable {
   const std::shared_ptr<DiskBudget> kept_;
   const std::shared_ptr<DiskBudget> stdin_waiting_;
   Shares running_shares_;
+  std::map<std::string, uint64_t> running_of_tenant_;  // no zeros
   std::map<std::string, Commands> sessions_;
   uint64_t next_number_ = 1;
 

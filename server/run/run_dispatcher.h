@@ -91,6 +91,10 @@ class RunDispatcher {
 
   // From now on every Submit is answered with UNAVAILABLE.
   void StopAccepting() { accepting_ = false; }
+  // The tenants of the policy may be others than before.
+  void FollowTenants() {
+    admission_.SetTenants(options_.policy->Get()->tenants());
+  }
   // Does the same as Admission::Recheck.
   void Recheck() { admission_.Recheck(); }
   // True when no run is queued or running.
