@@ -98,11 +98,20 @@ absl::Status Admission::TenantRoom(const RunQueue::Waiting& waiting) {
     return TenantCeiling(waiting.tenant, reached->ceiling, reached->has,
                          reached->most, Bounded(UsualRun() / running));
   }
-  if (!HasBudgets(tenant)) return absl::OkStatus();
+  return BudgetLeftLocked(waiting.tenant);
+}
+
+absl::Status Admission::BudgetLeftLocked(const std::string& tenant) {
+  const policy::Budgets& budgets = queue_.TenantOf(tenant).budgets;
+  if (budgets == policy::Budgets()) return absl::OkStatus();
   const std::optional<policy::BudgetSpent> spent =
-      budgets_[waiting.tenant].FindSpent(tenant.budgets, BudgetClock());
-  if (!spent) return absl::OkStatus();
-  return TenantBudgetSpent(waiting.tenant, *spent);
+      budgets_[tenant].FindSpent(budgets, BudgetClock());
+  return spent ? TenantBudgetSpent(tenant, *spent) : absl::OkStatus();
+}
+
+absl::Status Admission::BudgetLeft(const std::string& tenant) {
+  absl::MutexLock lock(&mutex_);
+  return BudgetLeftLocked(tenant);
 }
 
 absl::Status Admission::InTime(const RunQueue::Waiting& waiting) const {

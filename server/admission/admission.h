@@ -96,6 +96,11 @@ class Admission {
   absl::Status Enqueue(std::shared_ptr<QueuedRun> run)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // RESOURCE_EXHAUSTED with QuotaFailure and RetryInfo: a budget of the tenant
+  // is used up.
+  absl::Status BudgetLeft(const std::string& tenant)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Counts what a run has used towards its tenant's budgets, except its memory,
   // which its reservation counts, and that it is one, which Enqueue does.
   void Charge(const std::string& tenant, const policy::Amounts& used)
@@ -141,6 +146,8 @@ class Admission {
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Whether its tenant lets it in.
   absl::Status TenantRoom(const RunQueue::Waiting& waiting)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status BudgetLeftLocked(const std::string& tenant)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status InTime(const RunQueue::Waiting& waiting) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);

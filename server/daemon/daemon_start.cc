@@ -232,6 +232,7 @@ absl::Status RunningDaemon::StartExecs() {
       ExecTableParts{.policy = &policy_,
                      .sessions = &*sessions_,
                      .threads = &*call_threads_,
+                     .runs = &*dispatcher_,
                      .audit = audit_ ? &audit_->trail() : nullptr,
                      .watcher = &operations_,
                      .gate = &*gate_,

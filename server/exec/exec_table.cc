@@ -376,6 +376,9 @@ void ExecTable::RecordOver(Exec& exec) {
     commands.by_number.erase(exec.number());
   } else {
     commands.ended.push_back(exec.number());
+    if (parts_.runs != nullptr) {
+      parts_.runs->ChargeCommand(session.caller().tenant, exec.end());
+    }
     if (parts_.watcher != nullptr) {
       const policy::Language* language = session.spec().language;
       parts_.watcher->RecordCommand(session.caller(),

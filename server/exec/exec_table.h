@@ -26,6 +26,7 @@
 #include "server/identity/identity.h"
 #include "server/job/language_gate.h"
 #include "server/live_policy/live_policy.h"
+#include "server/run/run_dispatcher.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
@@ -37,6 +38,7 @@ struct ExecTableParts {
   const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
+  RunDispatcher* runs = nullptr;       // null: no budgets are kept
   AuditTrail* audit = nullptr;         // null when nothing is put on record
   CommandWatcher* watcher = nullptr;   // null: nobody hears of ends
   const LanguageGate* gate = nullptr;  // never null

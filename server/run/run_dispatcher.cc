@@ -17,16 +17,17 @@ namespace {
 // Hashing that many bytes takes some 0.3 ms.
 constexpr uint64_t kManyBytes = 256 << 10;
 
+double CpuSeconds(const v1::Usage& usage) {
+  return absl::ToDoubleSeconds(FromProto(usage.cpu_user_time()) +
+                               FromProto(usage.cpu_system_time()));
+}
+
 // What counts towards its tenant's budgets, beside the memory, which is charged
 // where it is reserved.
 policy::Amounts AmountsOf(const v1::RunCodeResponse& response) {
   policy::Amounts amounts;
-  const auto add = [&](const v1::Usage& usage) {
-    amounts[policy::Resource::kCpuSeconds] += absl::ToDoubleSeconds(
-        FromProto(usage.cpu_user_time()) + FromProto(usage.cpu_system_time()));
-  };
-  add(response.usage());
-  if (response.has_compile()) add(response.compile().usage());
+  amounts[policy::Resource::kCpuSeconds] =
+      CpuSeconds(response.usage()) + CpuSeconds(response.compile().usage());
   amounts[policy::Resource::kEgressBytes] =
       static_cast<double>(response.network().sent_bytes());
   return amounts;
@@ -303,6 +304,19 @@ void RunDispatcher::Finish(Run& run, RunEnd end, absl::Duration queued) {
   // ORDER: recorded before it is told, so that a client that has the answer
   // finds the run finished.
   if (const auto told = registry_.Finish(run, end)) run.OnEnd(*told);
+}
+
+void RunDispatcher::ChargeCommand(const std::string& tenant,
+                                  const v1::ExecEnd& end) {
+  policy::Amounts amounts;
+  amounts[policy::Resource::kCpuSeconds] = CpuSeconds(end.usage());
+  // No memory is reserved for it.
+  amounts[policy::Resource::kGbSeconds] =
+      static_cast<double>(end.usage().peak_memory_bytes()) / (1 << 30) *
+      absl::ToDoubleSeconds(FromProto(end.usage().wall_time()));
+  amounts[policy::Resource::kEgressBytes] =
+      static_cast<double>(end.network().sent_bytes());
+  admission_.Charge(tenant, amounts);
 }
 
 void RunDispatcher::CancelAll() {
