@@ -46,6 +46,7 @@ TenantCeilings ReadCeilings(JsonObject& root) {
   ceilings.sessions =
       object->Unsigned("sessions", {.max = kMaxCount}, kNoCeiling);
   ceilings.session_memory_bytes = bytes("session_memory");
+  ceilings.durable_bytes = bytes("durable_bytes");
   ceilings.execs = count("execs");
   return ceilings;
 }

@@ -33,6 +33,7 @@ struct TenantCeilings {
   uint64_t cpu_millis = kNoCeiling;    // that running runs may use
   uint64_t sessions = kNoCeiling;
   uint64_t session_memory_bytes = kNoCeiling;  // that sessions may take
+  uint64_t durable_bytes = kNoCeiling;         // of durable sessions
   uint64_t execs = kNoCeiling;                 // commands in sessions
 
   friend bool operator==(const TenantCeilings&,

@@ -36,7 +36,12 @@ SessionTable::SessionTable(const LivePolicy& policy,
       audit_(audit),
       shares_({.max = options.max_sessions,
                .reserve = options.reserve,
-               .max_per_caller = options.max_per_caller}) {}
+               .max_per_caller = options.max_per_caller}) {
+  if (store_ == nullptr) return;
+  store_->LimitTenants([&policy](const std::string& tenant) {
+    return policy.Get()->tenants()->Get(tenant).ceilings.durable_bytes;
+  });
+}
 
 SessionTable::~SessionTable() { Stop(); }
 
