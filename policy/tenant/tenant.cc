@@ -48,6 +48,8 @@ TenantCeilings ReadCeilings(JsonObject& root) {
   ceilings.session_memory_bytes = bytes("session_memory");
   ceilings.durable_bytes = bytes("durable_bytes");
   ceilings.execs = count("execs");
+  ceilings.installs =
+      object->Unsigned("installs", {.max = kMaxCount}, kNoCeiling);
   return ceilings;
 }
 

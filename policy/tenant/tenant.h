@@ -35,6 +35,7 @@ struct TenantCeilings {
   uint64_t session_memory_bytes = kNoCeiling;  // that sessions may take
   uint64_t durable_bytes = kNoCeiling;         // of durable sessions
   uint64_t execs = kNoCeiling;                 // commands in sessions
+  uint64_t installs = kNoCeiling;              // of libraries
 
   friend bool operator==(const TenantCeilings&,
                          const TenantCeilings&) = default;

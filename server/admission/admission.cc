@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/errors.h"
 
 namespace sandglass::server {
@@ -54,11 +55,17 @@ Admission::Reservation::~Reservation() {
 
 absl::Status Admission::Room(const RunQueue::Waiting& waiting) const {
   const std::string& caller = waiting.caller;
+  const std::string tenant = absl::StrCat("tenant ", waiting.tenant);
   const Shares& runs = queue_.waiting_shares();
   switch (queue_.RoomFor(waiting.tenant, caller)) {
     case Shares::Room::kYes:
       break;
     case Shares::Room::kCallerHasItsShare:
+      if (runs.RoomFor(caller) == Shares::Room::kYes) {
+        return QueueShareFull(tenant,
+                              queue_.tenant_use().Get(waiting.tenant).waiting,
+                              runs.held(), RetryDelayLocked());
+      }
       return QueueShareFull(caller, runs.held_by(caller), runs.held(),
                             RetryDelayLocked());
     case Shares::Room::kNone:

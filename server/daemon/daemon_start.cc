@@ -148,6 +148,7 @@ void RunningDaemon::StartPool() {
   install_runner_.emplace(operations_.readiness(), *parts_.sandbox, *pool_);
   parts_.libraries->runner = &*install_runner_;
   parts_.libraries->unpacker = parts_.unpacker.get();
+  parts_.libraries->policy = &policy_;
   libraries_.emplace(*std::move(parts_.libraries));
 }
 

@@ -39,7 +39,7 @@ TEST(Tenant, AllKeysAreRead) {
       "ceilings": {"running": 1, "queued": 2, "memory": "3GiB",
                    "cpu_millis": 4000, "sessions": 0, "session_memory": "6MiB",
                    "durable_bytes": "8MiB",
-                   "execs": 7},
+                   "execs": 7, "installs": 0},
       "budgets": {"hour": {"runs": 8, "cpu_seconds": 9, "gb_seconds": 10,
                            "egress_bytes": "11MiB"},
                   "day": {"runs": 12}},
@@ -59,7 +59,8 @@ TEST(Tenant, AllKeysAreRead) {
                             .sessions = 0,
                             .session_memory_bytes = uint64_t{6} << 20,
                             .durable_bytes = uint64_t{8} << 20,
-                            .execs = 7}));
+                            .execs = 7,
+                            .installs = 0}));
   const Amounts& hour = tenant->budgets.hour.most;
   EXPECT_EQ(hour[Resource::kRuns], 8);
   EXPECT_EQ(hour[Resource::kCpuSeconds], 9);

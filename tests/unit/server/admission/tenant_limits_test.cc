@@ -29,10 +29,11 @@ AdmissionOptions FourSlots() {
 }
 
 RunPtr RunOf(const std::string& tenant, uint64_t memory_bytes = kOneMib,
-             absl::Duration left = absl::InfiniteDuration()) {
+             absl::Duration left = absl::InfiniteDuration(),
+             int caller_number = 0) {
   Identity caller;
   caller.tenant = tenant;
-  caller.name = NameOf(tenant, "ci");
+  caller.name = NameOf(tenant, absl::StrCat("ci", caller_number));
   RunOrigin origin{.run_id = NewRunId(),
                    .caller = caller,
                    .language = "bash",
@@ -92,6 +93,27 @@ TEST(TenantLimits, OverItsQueueATenantIsToldSo) {
   EXPECT_TRUE(admission.Enqueue(RunOf("other")).ok());
   const auto started = admission.Pop();
   EXPECT_TRUE(admission.Enqueue(RunOf("low")).ok());
+}
+
+// However many callers it has.
+TEST(TenantLimits, ATenantLeavesRoomInTheQueueForOthers) {
+  AdmissionOptions options = FourSlots();
+  options.max_queued = 8;
+  options.queued_reserve = 4;
+  Admission admission(options);
+  ASSERT_TRUE(admission.Enqueue(RunOf("other")).ok());
+  absl::Status refused;
+  int waiting = 0;
+  while (refused.ok() && waiting < 20) {
+    refused = admission.Enqueue(
+        RunOf("many", kOneMib, absl::InfiniteDuration(), waiting));
+    if (refused.ok()) ++waiting;
+  }
+  EXPECT_LT(waiting, 11);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr(absl::StrCat("tenant many already has ", waiting,
+                                     " of the ", waiting + 1, " runs")));
+  EXPECT_TRUE(admission.Enqueue(RunOf("new")).ok());
 }
 
 TEST(TenantLimits, WhatMayRunAtOnceIsBounded) {
