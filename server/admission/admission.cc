@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/errors.h"
 
 namespace sandglass::server {
@@ -27,6 +28,22 @@ RunQueueOptions QueueOptions(const AdmissionOptions& options) {
       .waiting_bytes = bytes};
 }
 
+constexpr double kGb = 1 << 30;
+
+// What is told of when to try again.
+absl::Duration Bounded(absl::Duration guess) {
+  return std::clamp(guess, absl::Milliseconds(100), absl::Seconds(30));
+}
+
+// Budgets are counted by a clock that nobody sets.
+absl::Time BudgetClock() {
+  return absl::UnixEpoch() + absl::FromChrono(Now().time_since_epoch());
+}
+
+bool HasBudgets(const policy::Tenant& tenant) {
+  return !(tenant.budgets == policy::Budgets());
+}
+
 }  // namespace
 
 Admission::Admission(const AdmissionOptions& options)
@@ -36,19 +53,26 @@ Admission::Reservation::~Reservation() {
   if (admission_ != nullptr) admission_->Release(held_, Since(since_));
 }
 
-absl::Status Admission::Room(const std::string& caller, uint64_t bytes) const {
+absl::Status Admission::Room(const RunQueue::Waiting& waiting) const {
+  const std::string& caller = waiting.caller;
+  const std::string tenant = absl::StrCat("tenant ", waiting.tenant);
   const Shares& runs = queue_.waiting_shares();
-  switch (runs.RoomFor(caller)) {
+  switch (queue_.RoomFor(waiting.tenant, caller)) {
     case Shares::Room::kYes:
       break;
     case Shares::Room::kCallerHasItsShare:
+      if (runs.RoomFor(caller) == Shares::Room::kYes) {
+        return QueueShareFull(tenant,
+                              queue_.tenant_use().Get(waiting.tenant).waiting,
+                              runs.held(), RetryDelayLocked());
+      }
       return QueueShareFull(caller, runs.held_by(caller), runs.held(),
                             RetryDelayLocked());
     case Shares::Room::kNone:
       return QueueFull(runs.held(), RetryDelayLocked());
   }
   const Shares& held = queue_.waiting_bytes();
-  switch (held.RoomFor(caller, bytes)) {
+  switch (queue_.RoomForBytes(waiting.tenant, caller, waiting.request_bytes)) {
     case Shares::Room::kYes:
       break;
     case Shares::Room::kCallerHasItsShare:
@@ -60,19 +84,89 @@ absl::Status Admission::Room(const std::string& caller, uint64_t bytes) const {
   return absl::OkStatus();
 }
 
+void Admission::SetTenants(std::shared_ptr<const policy::TenantTable> tenants) {
+  absl::MutexLock lock(&mutex_);
+  queue_.SetTenants(std::move(tenants));
+}
+
+absl::Status Admission::TenantRoom(const RunQueue::Waiting& waiting) {
+  const policy::Tenant& tenant = queue_.TenantOf(waiting.tenant);
+  bool never = false;
+  const TenantUse& use = queue_.tenant_use();
+  if (const std::optional<CeilingReached> reached =
+          use.WhyNotWait(tenant, waiting.size, never)) {
+    if (never) {
+      return TenantCeilingTooLow(waiting.tenant, reached->ceiling,
+                                 reached->wanted, reached->most);
+    }
+    // Another run may wait when one of those that run has ended.
+    const double running = static_cast<double>(
+        std::max<uint64_t>(1, use.Get(waiting.tenant).running));
+    return TenantCeiling(waiting.tenant, reached->ceiling, reached->has,
+                         reached->most, Bounded(UsualRun() / running));
+  }
+  return BudgetLeftLocked(waiting.tenant);
+}
+
+absl::Status Admission::BudgetLeftLocked(const std::string& tenant) {
+  const policy::Budgets& budgets = queue_.TenantOf(tenant).budgets;
+  if (budgets == policy::Budgets()) return absl::OkStatus();
+  const std::optional<policy::BudgetSpent> spent =
+      budgets_[tenant].FindSpent(budgets, BudgetClock());
+  return spent ? TenantBudgetSpent(tenant, *spent) : absl::OkStatus();
+}
+
+absl::Status Admission::BudgetLeft(const std::string& tenant) {
+  absl::MutexLock lock(&mutex_);
+  return BudgetLeftLocked(tenant);
+}
+
+absl::Status Admission::InTime(const RunQueue::Waiting& waiting) const {
+  const std::optional<MonotonicTime> deadline = waiting.run->deadline();
+  if (!deadline) return absl::OkStatus();
+  const std::optional<absl::Duration> wait =
+      queue_.ExpectedWait(waiting.tenant, waiting.caller);
+  const absl::Duration left = Until(*deadline);
+  if (!wait || *wait / 2 <= left) return absl::OkStatus();
+  const absl::Duration needed = *wait + absl::Seconds(waiting.seconds);
+  return DeadlineUnreachable(left, needed, Bounded(needed - left));
+}
+
 absl::Status Admission::Enqueue(std::shared_ptr<QueuedRun> run) {
   const uint64_t memory = run->highest_memory_bytes() + options_.overhead_bytes;
   if (memory > options_.memory_budget_bytes) {
     return NeverFits(memory, options_.memory_budget_bytes);
   }
-  const std::string caller = run->caller_name();
-  const uint64_t bytes = run->request_bytes();
+  RunQueue::Waiting waiting{
+      .tenant = run->tenant_name(),
+      .caller = run->caller_name(),
+      .size = {.memory_bytes = memory, .cpu_millis = run->highest_cpu_millis()},
+      .request_bytes = run->request_bytes(),
+      .kind = run->kind()};
+  waiting.run = std::move(run);
   absl::MutexLock lock(&mutex_);
   if (stopped_) return ShuttingDown();
-  if (absl::Status room = Room(caller, bytes); !room.ok()) return room;
-  queue_.Add({std::move(run), caller, memory, bytes,
-              After(Now(), options_.queue_timeout)});
+  const RunTimes::Expected expected = times_.Get(waiting.tenant, waiting.kind);
+  waiting.seconds = expected.seconds;
+  waiting.sure = expected.sure;
+  if (absl::Status good = TenantRoom(waiting); !good.ok()) return good;
+  if (absl::Status good = Room(waiting); !good.ok()) return good;
+  if (absl::Status good = InTime(waiting); !good.ok()) return good;
+  if (HasBudgets(queue_.TenantOf(waiting.tenant))) {
+    policy::Amounts one;
+    one[policy::Resource::kRuns] = 1;
+    budgets_[waiting.tenant].Add(one, BudgetClock());
+  }
+  const MonotonicTime now = Now();
+  waiting.until = After(now, options_.queue_timeout);
+  queue_.Add(std::move(waiting), now);
   return absl::OkStatus();
+}
+
+void Admission::Charge(const std::string& tenant, const policy::Amounts& used) {
+  absl::MutexLock lock(&mutex_);
+  if (!HasBudgets(queue_.TenantOf(tenant))) return;
+  budgets_[tenant].Add(used, BudgetClock());
 }
 
 bool Admission::Remove(const QueuedRun* run) {
@@ -91,7 +185,7 @@ std::optional<Admission::Admitted> Admission::Pop() {
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(this, &Admission::CanStartOrStopped));
   if (stopped_) return std::nullopt;
-  RunQueue::Started started = queue_.Start();
+  RunQueue::Started started = queue_.Start(Now());
   return Admitted{std::move(started.run),
                   Reservation(this, std::move(started.held))};
 }
@@ -128,15 +222,20 @@ std::vector<std::shared_ptr<QueuedRun>> Admission::Stop() {
 
 void Admission::Release(const RunQueue::Held& held, absl::Duration time) {
   absl::MutexLock lock(&mutex_);
-  queue_.End(held);
-  usual_run_ = usual_run_ * 0.8 + time * 0.2;
+  queue_.End(held, Now());
+  if (HasBudgets(queue_.TenantOf(held.tenant))) {
+    policy::Amounts memory;
+    memory[policy::Resource::kGbSeconds] =
+        static_cast<double>(held.memory_bytes) / kGb *
+        absl::ToDoubleSeconds(time);
+    budgets_[held.tenant].Add(memory, BudgetClock());
+  }
+  times_.Learn(held.tenant, held.kind, absl::ToDoubleSeconds(time));
 }
 
 absl::Duration Admission::RetryDelayLocked() const {
-  const absl::Duration guess = usual_run_ *
-                               static_cast<double>(queue_.waiting() + 1) /
-                               static_cast<double>(options_.max_running);
-  return std::clamp(guess, absl::Milliseconds(100), absl::Seconds(30));
+  return Bounded(UsualRun() * static_cast<double>(queue_.waiting() + 1) /
+                 static_cast<double>(options_.max_running));
 }
 
 absl::Duration Admission::RetryDelay() const {

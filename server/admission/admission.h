@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_ADMISSION_ADMISSION_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,8 +13,11 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "policy/tenant/budget.h"
+#include "policy/tenant/tenant.h"
 #include "server/admission/queued_run.h"
 #include "server/admission/run_queue.h"
+#include "server/admission/run_times.h"
 #include "server/base/clock.h"
 
 namespace sandglass::server {
@@ -47,9 +51,9 @@ struct AdmissionOptions {
 
 // Decides when a run may go to a worker. It has a queue of bounded length and
 // time, in which callers take turns, and a ledger of run slots and memory.
-// RunQueue says which run is next: however much one caller runs, holds and has
-// waiting, another caller's run starts as soon as it has its turn, and a large
-// run doesn't starve. Thread-safe.
+// RunQueue says which run is next: however much one tenant or caller runs,
+// holds and has waiting, another's run starts as soon as it has its turn, and a
+// large run doesn't starve. Tenants have ceilings and budgets. Thread-safe.
 class Admission {
  public:
   explicit Admission(const AdmissionOptions& options);
@@ -78,10 +82,28 @@ class Admission {
     Reservation reservation;
   };
 
+  // What tenants may have; in force from now on. Until then none has limits.
+  void SetTenants(std::shared_ptr<const policy::TenantTable> tenants)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Puts a run at the end of its caller's line. FAILED_PRECONDITION when it
   // could never fit, RESOURCE_EXHAUSTED with RetryInfo when the queue or the
-  // caller's share of it is full, UNAVAILABLE after Stop().
+  // caller's share of it is full, UNAVAILABLE after Stop(). RESOURCE_EXHAUSTED,
+  // too, with QuotaFailure when its tenant has reached a ceiling or used up a
+  // budget, and when its deadline can't be met: of the runs that its caller has
+  // waiting it is known well how long they take, and half of the time that they
+  // need at the caller's present share of the machine is more than is left.
   absl::Status Enqueue(std::shared_ptr<QueuedRun> run)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // RESOURCE_EXHAUSTED with QuotaFailure and RetryInfo: a budget of the tenant
+  // is used up.
+  absl::Status BudgetLeft(const std::string& tenant)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Counts what a run has used towards its tenant's budgets, except its memory,
+  // which its reservation counts, and that it is one, which Enqueue does.
+  void Charge(const std::string& tenant, const policy::Amounts& used)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Takes a run out of the queue. Returns false when it isn't there, or isn't
@@ -120,8 +142,18 @@ class Admission {
   bool WaitingOrStopped() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool StoppedOrLooksAgain() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Whether one more run may wait.
-  absl::Status Room(const std::string& caller, uint64_t bytes) const
+  absl::Status Room(const RunQueue::Waiting& waiting) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Whether its tenant lets it in.
+  absl::Status TenantRoom(const RunQueue::Waiting& waiting)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status BudgetLeftLocked(const std::string& tenant)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status InTime(const RunQueue::Waiting& waiting) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Duration UsualRun() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return absl::Seconds(times_.usual());
+  }
   absl::Duration RetryDelayLocked() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Release(const RunQueue::Held& held, absl::Duration time)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -130,8 +162,10 @@ class Admission {
 
   mutable absl::Mutex mutex_;
   RunQueue queue_ ABSL_GUARDED_BY(mutex_);
-  // Moving average of how long a reservation is held.
-  absl::Duration usual_run_ ABSL_GUARDED_BY(mutex_) = absl::Milliseconds(200);
+  // Of how long reservations are held.
+  RunTimes times_ ABSL_GUARDED_BY(mutex_);
+  // By tenant: those that have budgets, or had them.
+  std::map<std::string, policy::BudgetUse> budgets_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   bool look_again_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -1,42 +1,28 @@
 #include "server/base/errors.h"
 
-#include <map>
 #include <optional>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
-#include "server/base/error_details.h"
-#include "server/base/proto_time.h"
+#include "server/base/make_error.h"
 #include "server/base/strings.h"
 
 namespace sandglass::server {
 namespace {
 
-using Code = absl::StatusCode;
+using make_error::Attach;
+using make_error::Code;
+using make_error::Make;
+using make_error::MakeRetryable;
+using make_error::MakeWith;
+using make_error::Seconds;
 
 // Part of the space that trailing metadata has: the details go there, 4/3 of
 // their size in base64, beside the message, which server/rpc/grpc_status.cc
 // bounds.
 constexpr size_t kMaxViolationBytes = 2560;
 constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);
-
-std::string Seconds(absl::Duration duration) {
-  return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(1)));
-}
-
-template <typename... Pieces>
-absl::Status Make(Code code, const std::string& reason,
-                  const Pieces&... pieces) {
-  return ErrorOf(code, reason, pieces...);
-}
-
-template <typename... Pieces>
-absl::Status MakeRetryable(Code code, const std::string& reason,
-                           absl::Duration retry_after,
-                           const Pieces&... pieces) {
-  return Retryable(retry_after, ErrorOf(code, reason, pieces...));
-}
 
 }  // namespace
 
@@ -64,7 +50,7 @@ absl::Status InvalidRequest(
   }
   absl::Status status =
       Make(Code::kInvalidArgument, "INVALID_REQUEST", message);
-  AttachDetail(bad_request, status);
+  Attach(bad_request, status);
   return status;
 }
 
@@ -159,6 +145,15 @@ absl::Status QueueBytesShareFull(const std::string& caller, uint64_t bytes,
                        " in the queue hold ", bytes, " of the ", limit_bytes,
                        " bytes that the server keeps for all, which is its "
                        "share; try again when some of its runs have started");
+}
+
+absl::Status DeadlineUnreachable(absl::Duration left, absl::Duration needed,
+                                 absl::Duration retry_after) {
+  return MakeRetryable(
+      Code::kResourceExhausted, "DEADLINE_UNREACHABLE", retry_after,
+      "the call's deadline leaves ", Seconds(left),
+      ", and behind the caller's other runs in the queue this one would take ",
+      Seconds(needed), "; the program was not started");
 }
 
 absl::Status QueueTimeout(absl::Duration waited, absl::Duration retry_after) {
@@ -290,7 +285,7 @@ absl::Status ExecNotFound(const std::string& session_id,
 }
 
 absl::Status CommandsDenied(const std::string& profile) {
-  return ErrorWith(
+  return MakeWith(
       {{"profile", profile}, {"key", "commands"}}, Code::kPermissionDenied,
       "COMMANDS_DENIED",
       absl::StrCat("profile ", Quoted(profile),
@@ -301,8 +296,8 @@ absl::Status CommandsDenied(const std::string& profile) {
 
 absl::Status LibrariesDenied(const std::string& profile,
                              const std::string& why) {
-  return ErrorWith({{"profile", profile}}, Code::kPermissionDenied,
-                   "LIBRARIES_DENIED", why);
+  return MakeWith({{"profile", profile}}, Code::kPermissionDenied,
+                  "LIBRARIES_DENIED", why);
 }
 
 absl::Status LibrariesUnavailable(const std::string& why) {

@@ -9,14 +9,15 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "policy/profile/profile.h"
+#include "policy/tenant/budget.h"
 
 namespace sandglass::server {
 
 // Every error that the API answers with is made by one of these functions. Each
 // error carries its google.rpc details (ErrorInfo with the domain
-// "sandglass.dev" and the reason named below, BadRequest, RetryInfo) as
-// payloads of the absl::Status; ToGrpcStatus of server/rpc sends them on. How a
-// program ended is never one of these errors.
+// "sandglass.dev" and the reason named below, BadRequest, RetryInfo,
+// QuotaFailure) as payloads of the absl::Status; ToGrpcStatus of server/rpc
+// sends them on. How a program ended is never one of these errors.
 
 // The most violations that one answer lists; the others are only counted.
 inline constexpr size_t kMaxViolations = 32;
@@ -69,6 +70,29 @@ absl::Status QueueBytesFull(uint64_t limit_bytes, absl::Duration retry_after);
 // The same for this caller's part of those bytes.
 absl::Status QueueBytesShareFull(const std::string& caller, uint64_t bytes,
                                  uint64_t limit_bytes,
+                                 absl::Duration retry_after);
+// PERMISSION_DENIED, "PROFILE_DENIED": the tenant may use only these.
+absl::Status ProfileDenied(const std::string& tenant,
+                           const std::string& profile,
+                           const std::vector<std::string>& allowed);
+// RESOURCE_EXHAUSTED, "TENANT_CEILING", with QuotaFailure and RetryInfo: the
+// tenant already has as many as its file allows. `ceiling` is the file's key.
+// With an infinite `retry_after` there is no RetryInfo: time alone makes no
+// room.
+absl::Status TenantCeiling(const std::string& tenant, std::string_view ceiling,
+                           uint64_t has, uint64_t most,
+                           absl::Duration retry_after);
+// The same without RetryInfo: one alone is larger than the ceiling.
+absl::Status TenantCeilingTooLow(const std::string& tenant,
+                                 std::string_view ceiling, uint64_t wanted,
+                                 uint64_t most);
+// RESOURCE_EXHAUSTED, "TENANT_BUDGET_SPENT", with QuotaFailure and RetryInfo.
+absl::Status TenantBudgetSpent(const std::string& tenant,
+                               const policy::BudgetSpent& spent);
+// RESOURCE_EXHAUSTED, "DEADLINE_UNREACHABLE", with RetryInfo: the run would
+// have to wait for others of its caller beyond the call's deadline. `needed` is
+// how long it would take until it has ended.
+absl::Status DeadlineUnreachable(absl::Duration left, absl::Duration needed,
                                  absl::Duration retry_after);
 // RESOURCE_EXHAUSTED, "QUEUE_TIMEOUT".
 absl::Status QueueTimeout(absl::Duration waited, absl::Duration retry_after);

@@ -313,6 +313,7 @@ absl::Status ReadFile(const std::string& path, Config& config,
   ReadPath(root, "state_dir", config.state_dir);
   ReadPath(root, "cache_dir", config.cache_dir);
   ReadPath(root, "policy_dir", config.policy_dir);
+  ReadPath(root, "tenants_dir", config.tenants_dir, Empty::kAllowed);
   ReadImages(root, config);
   ReadHostEtc(root, config);
   ReadPath(root, "spawner", config.spawner);
@@ -420,6 +421,7 @@ std::string ConfigToJson(const Config& config) {
       {"state_dir", config.state_dir},
       {"cache_dir", config.cache_dir},
       {"policy_dir", config.policy_dir},
+      {"tenants_dir", config.tenants_dir},
       {"images", ImagesToJson(config.images)},
       {"host_etc", config.host_etc},
       {"spawner", config.spawner},

@@ -72,6 +72,7 @@ struct Config {
   // at the next start.
   std::string cache_dir = "/var/cache/sandglass";
   std::string policy_dir;
+  std::string tenants_dir;            // empty: no tenant has a file
   std::vector<policy::Image> images;  // besides the host's
   std::vector<std::string> host_etc;  // see sandbox/yard/image_etc.h
   std::string spawner;

@@ -76,10 +76,15 @@ void RaiseLimits(const Config& config) {
 }
 
 void WarnOfPolicyWriters(const Config& config) {
-  const std::string others = OtherWriters(config.policy_dir);
-  if (others.empty()) return;
-  Log(LogLevel::kWarning, "policy_dir_writable",
-      {{"policy_dir", config.policy_dir}, {"by", others}});
+  for (const auto& [key, directory] :
+       {std::pair<std::string, std::string>("policy_dir", config.policy_dir),
+        {"tenants_dir", config.tenants_dir}}) {
+    if (directory.empty()) continue;
+    const std::string others = OtherWriters(directory);
+    if (others.empty()) continue;
+    Log(LogLevel::kWarning, key + "_writable",
+        {{key, directory}, {"by", others}});
+  }
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ void RunningDaemon::RecordRefusedPolicy(const absl::Status& why) {
 void RunningDaemon::FollowPolicy(bool changed) {
   operations_.readiness().Set(ReadyWhen::kPolicy, absl::OkStatus());
   parts_.reloads.End(absl::OkStatus());
+  dispatcher_->FollowTenants();
   if (changed) RenewPool();
   operations_.watch().Recheck();
   if (!config_.canaries) return;

@@ -150,6 +150,7 @@ void RunningDaemon::StartPool() {
   install_runner_.emplace(operations_.readiness(), *parts_.sandbox, *pool_);
   parts_.libraries->runner = &*install_runner_;
   parts_.libraries->unpacker = parts_.unpacker.get();
+  parts_.libraries->policy = &policy_;
   libraries_.emplace(*std::move(parts_.libraries));
 }
 
@@ -234,6 +235,7 @@ absl::Status RunningDaemon::StartExecs() {
       ExecTableParts{.policy = &policy_,
                      .sessions = &*sessions_,
                      .threads = &*call_threads_,
+                     .runs = &*dispatcher_,
                      .audit = audit_ ? &audit_->trail() : nullptr,
                      .watcher = &operations_,
                      .gate = &*gate_,

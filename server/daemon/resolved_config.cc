@@ -23,6 +23,7 @@ namespace {
 constexpr char kConfigurationPage[] = "configuration.md";
 constexpr char kImagesPage[] = "images.md";
 constexpr char kPolicyPage[] = "policy.md";
+constexpr char kTenantsPage[] = "tenants.md";
 
 // Beside those of the yards, one id for the policy's reader and one for the
 // egress proxy.
@@ -84,6 +85,12 @@ absl::StatusOr<ResolvedConfig> LoadResolvedConfig(const ConfigFlags& flags) {
   absl::StatusOr<PolicySet> policy =
       PolicySet::Load(config->policy_dir, config->images);
   if (!policy.ok()) return WithPage(policy.status(), kPolicyPage);
+  if (!config->tenants_dir.empty()) {
+    if (absl::Status tenants = policy->LoadTenants(config->tenants_dir);
+        !tenants.ok()) {
+      return WithPage(tenants, kTenantsPage);
+    }
+  }
   const absl::StatusOr<std::string> uid_map =
       os::ReadSmallFile(AT_FDCWD, "/proc/self/uid_map");
   if (!uid_map.ok()) return uid_map.status();

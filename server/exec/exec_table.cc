@@ -236,6 +236,7 @@ absl::Status ExecTable::CheckRoom(const Identity& owner,
         absl::StrCat(commands.running, " commands run in the session"),
         kRetryExecAfter);
   }
+  if (absl::Status room = CheckTenantRoom(owner); !room.ok()) return room;
   const std::string& caller = owner.name;
   switch (running_shares_.RoomFor(caller)) {
     case Shares::Room::kYes:
@@ -266,6 +267,7 @@ void ExecTable::Enter(Commands& commands, const SharedExec& exec) {
   ++running_;
   const Session& session = exec->session();
   running_shares_.Acquire(session.caller().name);
+  ++running_of_tenant_[session.caller().tenant];
   if (IsFinite(*exec)) ++finite_;
   // This is done each time, since it may be another jail than the last
   // command's.
@@ -365,6 +367,8 @@ void ExecTable::RecordOver(Exec& exec) {
   const Session& session = exec.session();
   --running_;
   running_shares_.Release(session.caller().name);
+  const auto of_tenant = running_of_tenant_.find(session.caller().tenant);
+  if (--of_tenant->second == 0) running_of_tenant_.erase(of_tenant);
   if (IsFinite(exec)) --finite_;
   Commands& commands = sessions_.at(session.id());
   if (exec.state() == Exec::State::kFailed) {
@@ -372,6 +376,9 @@ void ExecTable::RecordOver(Exec& exec) {
     commands.by_number.erase(exec.number());
   } else {
     commands.ended.push_back(exec.number());
+    if (parts_.runs != nullptr) {
+      parts_.runs->ChargeCommand(session.caller().tenant, exec.end());
+    }
     if (parts_.watcher != nullptr) {
       const policy::Language* language = session.spec().language;
       parts_.watcher->RecordCommand(session.caller(),

@@ -26,6 +26,7 @@
 #include "server/identity/identity.h"
 #include "server/job/language_gate.h"
 #include "server/live_policy/live_policy.h"
+#include "server/run/run_dispatcher.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
@@ -37,6 +38,7 @@ struct ExecTableParts {
   const LivePolicy* policy = nullptr;
   SessionTable* sessions = nullptr;
   CallThreads* threads = nullptr;
+  RunDispatcher* runs = nullptr;       // null: no budgets are kept
   AuditTrail* audit = nullptr;         // null when nothing is put on record
   CommandWatcher* watcher = nullptr;   // null: nobody hears of ends
   const LanguageGate* gate = nullptr;  // never null
@@ -139,6 +141,7 @@ class ExecTable {
   // RESOURCE_EXHAUSTED: there is no room for another command.
   absl::Status CheckRoom(const Identity& owner, const Commands& commands,
                          const ExecPlan& plan);
+  absl::Status CheckTenantRoom(const Identity& owner) const;
   // Takes in a command that was asked to start.
   void Enter(Commands& commands, const SharedExec& exec);
   void HandleNews(const std::string& session_id, uint64_t number,
@@ -173,6 +176,7 @@ class ExecTable {
   const std::shared_ptr<DiskBudget> kept_;
   const std::shared_ptr<DiskBudget> stdin_waiting_;
   Shares running_shares_;
+  std::map<std::string, uint64_t> running_of_tenant_;  // no zeros
   std::map<std::string, Commands> sessions_;
   uint64_t next_number_ = 1;
 

@@ -27,6 +27,20 @@ void ExecTable::MakeRoom(Commands& commands) {
   }
 }
 
+absl::Status ExecTable::CheckTenantRoom(const Identity& owner) const {
+  const std::shared_ptr<const PolicySet> policy = parts_.policy->Get();
+  const policy::Tenant* tenant = policy->tenants()->Find(owner.tenant);
+  const auto running = running_of_tenant_.find(owner.tenant);
+  if (tenant == nullptr) return absl::OkStatus();
+  if (running != running_of_tenant_.end() &&
+      running->second >= tenant->ceilings.execs) {
+    return TenantCeiling(owner.tenant, "execs", running->second,
+                         tenant->ceilings.execs, kRetryExecAfter);
+  }
+  return parts_.runs != nullptr ? parts_.runs->BudgetLeft(owner.tenant)
+                                : absl::OkStatus();
+}
+
 absl::Status ExecTable::CheckStdinRoom(const Identity& owner, size_t bytes) {
   const auto share = stdin_waiting_->ShareOf(owner.name);
   if (bytes == 0 || !share->full()) return absl::OkStatus();

@@ -1,74 +1,77 @@
 #include "server/identity/identity_errors.h"
 
-#include "server/base/error_details.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/make_error.h"
 #include "server/base/strings.h"
 
 namespace sandglass::server {
 
-using Code = absl::StatusCode;
+using make_error::Code;
+using make_error::Make;
+using make_error::MakeRetryable;
+using make_error::MakeWith;
 
 absl::Status NoCredentials() {
-  return ErrorOf(Code::kUnauthenticated, "NO_CREDENTIALS",
-                 "the server can't tell who calls: send a token "
-                 "(authorization: Bearer ...) or use a client certificate");
+  return Make(Code::kUnauthenticated, "NO_CREDENTIALS",
+              "the server can't tell who calls: send a token "
+              "(authorization: Bearer ...) or use a client certificate");
 }
 
 absl::Status BadCredentials() {
-  return ErrorOf(Code::kUnauthenticated, "BAD_CREDENTIALS",
-                 "the server doesn't accept these credentials; ask whoever "
-                 "made them for new ones");
+  return Make(Code::kUnauthenticated, "BAD_CREDENTIALS",
+              "the server doesn't accept these credentials; ask whoever "
+              "made them for new ones");
 }
 
 absl::Status CredentialsInPlainText() {
-  return ErrorOf(Code::kUnauthenticated, "CREDENTIALS_IN_PLAIN_TEXT",
-                 "credentials came over TCP without TLS and are not looked at: "
-                 "revoke them, and use an address with TLS or the unix socket");
+  return Make(Code::kUnauthenticated, "CREDENTIALS_IN_PLAIN_TEXT",
+              "credentials came over TCP without TLS and are not looked at: "
+              "revoke them, and use an address with TLS or the unix socket");
 }
 
 absl::Status TooManyRefusals(absl::Duration wait) {
-  return Retryable(
-      wait, ErrorOf(Code::kResourceExhausted, "TOO_MANY_REFUSALS",
-                    "too many credentials from this address were not "
-                    "accepted; try again in ",
-                    absl::FormatDuration(absl::Ceil(wait, absl::Seconds(1)))));
+  return MakeRetryable(
+      Code::kResourceExhausted, "TOO_MANY_REFUSALS", wait,
+      "too many credentials from this address were not accepted; try again in ",
+      absl::FormatDuration(absl::Ceil(wait, absl::Seconds(1))));
 }
 
 absl::Status MissingScope(const std::string& whose, const std::string& scope) {
-  return ErrorWith({{"scope", scope}}, Code::kPermissionDenied, "MISSING_SCOPE",
-                   absl::StrCat(whose, " has not the scope ", scope,
-                                ", which this method needs; ask for "
-                                "credentials that have it"));
+  return MakeWith({{"scope", scope}}, Code::kPermissionDenied, "MISSING_SCOPE",
+                  absl::StrCat(whose, " has not the scope ", scope,
+                               ", which this method needs; ask for "
+                               "credentials that have it"));
 }
 
 absl::Status ReadOnlyCaller(const std::string& whose) {
-  return ErrorOf(Code::kPermissionDenied, "READ_ONLY", whose,
-                 " may only read, and this method changes something");
+  return Make(Code::kPermissionDenied, "READ_ONLY", whose,
+              " may only read, and this method changes something");
 }
 
 absl::Status ProfileNotAllowed(const std::string& whose,
                                const std::string& profile,
                                const std::string& allowed) {
-  return ErrorWith({{"profile", profile}}, Code::kPermissionDenied,
-                   "PROFILE_NOT_ALLOWED",
-                   absl::StrCat(whose, " may not use the profile ",
-                                Quoted(profile, 64), ", only ", allowed));
+  return MakeWith({{"profile", profile}}, Code::kPermissionDenied,
+                  "PROFILE_NOT_ALLOWED",
+                  absl::StrCat(whose, " may not use the profile ",
+                               Quoted(profile, 64), ", only ", allowed));
 }
 
 absl::Status NoTokenFile() {
-  return ErrorOf(Code::kFailedPrecondition, "NO_TOKEN_FILE",
-                 "this daemon keeps no tokens: set \"identity\": "
-                 "{\"tokens_dir\": ...} in its configuration");
+  return Make(Code::kFailedPrecondition, "NO_TOKEN_FILE",
+              "this daemon keeps no tokens: set \"identity\": "
+              "{\"tokens_dir\": ...} in its configuration");
 }
 
 absl::Status TokenNotFound(const std::string& id) {
-  return ErrorOf(Code::kNotFound, "TOKEN_NOT_FOUND", "there is no token ",
-                 Quoted(id, 64), "; sandglass token list shows all");
+  return Make(Code::kNotFound, "TOKEN_NOT_FOUND", "there is no token ",
+              Quoted(id, 64), "; sandglass token list shows all");
 }
 
 absl::Status TokensNotKept(const absl::Status& why) {
-  return ErrorOf(absl::IsResourceExhausted(why) ? Code::kResourceExhausted
-                                                : Code::kUnavailable,
-                 "TOKENS_NOT_KEPT", why.message());
+  return Make(absl::IsResourceExhausted(why) ? Code::kResourceExhausted
+                                             : Code::kUnavailable,
+              "TOKENS_NOT_KEPT", why.message());
 }
 
 }  // namespace sandglass::server

@@ -17,6 +17,7 @@
 #include "server/base/strings.h"
 #include "server/job/library_checks.h"
 #include "server/job/request_checks.h"
+#include "server/live_policy/tenant_rules.h"
 #include "server/run/run_response.h"
 
 namespace sandglass::server {
@@ -95,8 +96,9 @@ absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
   Violations violations;
   const policy::Language* language =
       CheckLanguage(*policy, request.language(), violations);
-  const policy::SharedProfile profile =
-      CheckProfile(*policy, request.profile(), language, violations);
+  const policy::SharedProfile profile = CheckProfile(
+      *policy, ProfileFor(*policy, caller.tenant, request.profile()), language,
+      violations);
   const LibraryWish wish = LibraryWish::Of(request);
   if (wish.empty()) {
     violations.push_back({"libraries", "is empty; name what to install"});
@@ -104,6 +106,10 @@ absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
   absl::StatusOr<std::optional<LibraryRequest>> wanted =
       CheckLibraries(wish, language, profile.get(), violations);
   if (!violations.empty()) return InvalidRequest(violations);
+  if (absl::Status may = MayUseProfile(*policy, caller.tenant, profile->name);
+      !may.ok()) {
+    return may;
+  }
   if (!wanted.ok()) return wanted.status();
   if (caller.LooksAfterMachine()) (*wanted)->offline = false;
   (*wanted)->caller = caller.name;

@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "policy/libraries/library_lock.h"
 #include "server/base/clock.h"
 #include "server/base/digest.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
+#include "server/identity/identity.h"
 
 namespace sandglass::server {
 namespace {
@@ -16,6 +18,8 @@ constexpr size_t kMaxKeys = 1024;
 constexpr size_t kMaxHad = 16 * 1024;
 // How often an install that waits for others checks whether it is cancelled.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
+// What one usually takes.
+constexpr absl::Duration kRetryInstall = absl::Seconds(5);
 
 std::string Name(policy::Ecosystem ecosystem) {
   return std::string(policy::EcosystemName(ecosystem));
@@ -140,6 +144,9 @@ absl::StatusOr<FoundLibraries> Libraries::Find(
         "the profile takes only libraries that are installed already, and ",
         Shortened(set), " isn't; ask the operator to install it"));
   }
+  const std::string tenant(TenantOf(wanted.caller));
+  if (absl::Status room = EnterInstall(tenant); !room.ok()) return room;
+  const absl::Cleanup leave = [&] { LeaveInstall(tenant); };
   absl::StatusOr<LayerStore::Pin> built = builds_.GetOrBuild(
       key,
       [&installer, set, this](const LayerStore::Staging& staging,
@@ -154,6 +161,29 @@ absl::StatusOr<FoundLibraries> Libraries::Find(
                : LibrariesNotInstalled(built.status());
   }
   return FoundLibraries{.layer = layer(*std::move(built)), .installed = true};
+}
+
+absl::Status Libraries::EnterInstall(const std::string& tenant) {
+  const uint64_t most =
+      parts_.policy == nullptr
+          ? policy::kNoCeiling
+          : parts_.policy->Get()->tenants()->Get(tenant).ceilings.installs;
+  const absl::MutexLock lock(&mutex_);
+  uint64_t& installs = installs_of_tenant_[tenant];
+  if (installs < most) {
+    ++installs;
+    return absl::OkStatus();
+  }
+  const uint64_t has = installs;
+  if (has == 0) installs_of_tenant_.erase(tenant);
+  return TenantCeiling(tenant, "installs", has, most,
+                       has == 0 ? absl::InfiniteDuration() : kRetryInstall);
+}
+
+void Libraries::LeaveInstall(const std::string& tenant) {
+  const absl::MutexLock lock(&mutex_);
+  const auto of_tenant = installs_of_tenant_.find(tenant);
+  if (--of_tenant->second == 0) installs_of_tenant_.erase(of_tenant);
 }
 
 absl::Status Libraries::Install(const LibraryInstaller& installer,

@@ -19,6 +19,7 @@
 #include "server/layers/layer_store.h"
 #include "server/layers/library_request.h"
 #include "server/libraries/library_install.h"
+#include "server/live_policy/live_policy.h"
 
 namespace sandglass::server {
 
@@ -47,6 +48,7 @@ struct LibrariesParts {
   std::map<std::string, LayerZygote> zygotes;  // by their layer's id
   JobRunner* runner = nullptr;                 // of installs; outlives them
   const ArchiveUnpacker* unpacker = nullptr;   // of what installs left
+  const LivePolicy* policy = nullptr;  // of tenants' ceilings; null: none
 };
 
 // Everything that a set's layer depends on.
@@ -82,6 +84,11 @@ class Libraries final : public LibraryFinder {
   absl::StatusOr<FoundLibraries> Find(const LibraryRequest& wanted,
                                       const LayerBuilds::Progress& progress,
                                       CancelToken& cancel);
+  // RESOURCE_EXHAUSTED: so many installs of the tenant go on, or wait, that it
+  // may have no more.
+  absl::Status EnterInstall(const std::string& tenant)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void LeaveInstall(const std::string& tenant) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Install(const LibraryInstaller& installer,
                        const policy::LibrarySet& set,
                        const LayerStore::Staging& staging,
@@ -91,6 +98,8 @@ class Libraries final : public LibraryFinder {
   LibrariesParts parts_;
   absl::Mutex mutex_;
   uint32_t installing_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Those that wait among them; no zeros.
+  std::map<std::string, uint64_t> installs_of_tenant_ ABSL_GUARDED_BY(mutex_);
   std::map<std::pair<const LibraryInstaller*,
                      std::shared_ptr<const DecidedLibraries>>,
            std::shared_ptr<const LayerKey>>

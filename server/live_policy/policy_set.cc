@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -260,7 +261,34 @@ absl::StatusOr<PolicySet> PolicySet::Load(
 
 absl::StatusOr<PolicySet> PolicySet::Reload(const std::string& directory,
                                             const PolicySet& of) {
-  return LoadWith(directory, of.languages_);
+  absl::StatusOr<PolicySet> set = LoadWith(directory, of.languages_);
+  if (!set.ok() || of.tenants_directory_.empty()) return set;
+  if (absl::Status loaded = set->LoadTenants(of.tenants_directory_);
+      !loaded.ok()) {
+    return loaded;
+  }
+  return set;
+}
+
+absl::Status PolicySet::LoadTenants(const std::string& directory) {
+  std::set<std::string> names;
+  for (const policy::SharedProfile& profile : profiles_) {
+    names.insert(profile->name);
+  }
+  absl::StatusOr<policy::TenantTable> tenants =
+      policy::TenantTable::Load(directory, names);
+  if (!tenants.ok()) return tenants.status();
+  Digest digest;
+  digest.Add(digest_);
+  digest.Add(tenants->canonical());
+  digest_ = digest.Hex();
+  tenants_directory_ = directory;
+  SetTenants(*std::move(tenants));
+  return absl::OkStatus();
+}
+
+void PolicySet::SetTenants(policy::TenantTable tenants) {
+  tenants_ = std::make_shared<const policy::TenantTable>(std::move(tenants));
 }
 
 absl::StatusOr<PolicySet> PolicySet::LoadWith(const std::string& directory,

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "policy/language/language.h"
 #include "policy/profile/profile.h"
+#include "policy/tenant/tenant.h"
 #include "sandbox/yard/sandbox.h"
 
 namespace sandglass::server {
@@ -28,6 +29,12 @@ class PolicySet {
   // `of`, whatever languages the directory has now.
   static absl::StatusOr<PolicySet> Reload(const std::string& directory,
                                           const PolicySet& of);
+  // Reads the files of tenants, too; Reload does so again. Only to be used
+  // before the set is shared.
+  absl::Status LoadTenants(const std::string& directory);
+  // The same without files.
+  void SetTenants(policy::TenantTable tenants);
+
   // INVALID_ARGUMENT when there is no profile "default", when a profile names a
   // language or an image that does not exist or has rules that can't match
   // anybody in its image, or when a language raises a profile's limits to
@@ -51,6 +58,11 @@ class PolicySet {
   policy::SharedProfile FindProfile(const std::string& name) const;
   // Finds a profile by the name of one of its jail templates.
   policy::SharedProfile FindByTemplate(const std::string& name) const;
+
+  // Never null.
+  const std::shared_ptr<const policy::TenantTable>& tenants() const {
+    return tenants_;
+  }
 
   // A SHA-256, in hexadecimal, of everything that was read except the
   // languages; empty after Create.
@@ -96,6 +108,9 @@ class PolicySet {
   std::map<std::string, policy::SharedProfile> tool_profiles_;
   std::vector<sandbox::JailTemplate> templates_;  // empty after Create
   std::string digest_;
+  std::string tenants_directory_;  // empty: no files
+  std::shared_ptr<const policy::TenantTable> tenants_ =
+      std::make_shared<const policy::TenantTable>();
 };
 
 }  // namespace sandglass::server

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/proto_time.h"
 #include "server/session/session.h"
 
@@ -106,6 +107,17 @@ v1::RunSummary Run::Summary() const {
   absl::MutexLock lock(&mutex_);
   summary.set_state(running_ ? v1::RUN_STATE_RUNNING : v1::RUN_STATE_QUEUED);
   return summary;
+}
+
+std::string Run::kind() const {
+  // In a session nothing has to be started.
+  return absl::StrCat(origin_.language, " ", origin_.profile,
+                      origin_.session != nullptr ? " in a session" : "");
+}
+
+uint64_t Run::highest_cpu_millis() const {
+  return std::max(job_.limits.cpu_millis,
+                  job_.compile ? job_.compile->limits.cpu_millis : 0);
 }
 
 uint64_t Run::highest_memory_bytes() const {

@@ -78,10 +78,18 @@ class Run : public RunListener, public QueuedRun, public Turn {
   const std::string& caller_name() const override {
     return origin_.caller.name;
   }
+  const std::string& tenant_name() const override {
+    return origin_.caller.tenant;
+  }
+  std::string kind() const override;
+  std::optional<MonotonicTime> deadline() const override {
+    return origin_.deadline;
+  }
   uint64_t request_bytes() const override { return origin_.request_bytes; }
   // Phases come one after the other, so the phase that needs more memory
   // counts.
   uint64_t highest_memory_bytes() const override;
+  uint64_t highest_cpu_millis() const override;
   // These are only for the thread that owns the run.
   Job& mutable_job() { return job_; }
   RunInputs& mutable_inputs() { return inputs_; }

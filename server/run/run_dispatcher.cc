@@ -6,6 +6,7 @@
 #include "server/base/clock.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
+#include "server/base/proto_time.h"
 #include "server/phases/run_phases.h"
 #include "server/run/approval_inputs.h"
 #include "server/run/run_response.h"
@@ -15,6 +16,22 @@ namespace {
 
 // Hashing that many bytes takes some 0.3 ms.
 constexpr uint64_t kManyBytes = 256 << 10;
+
+double CpuSeconds(const v1::Usage& usage) {
+  return absl::ToDoubleSeconds(FromProto(usage.cpu_user_time()) +
+                               FromProto(usage.cpu_system_time()));
+}
+
+// What counts towards its tenant's budgets, beside the memory, which is charged
+// where it is reserved.
+policy::Amounts AmountsOf(const v1::RunCodeResponse& response) {
+  policy::Amounts amounts;
+  amounts[policy::Resource::kCpuSeconds] =
+      CpuSeconds(response.usage()) + CpuSeconds(response.compile().usage());
+  amounts[policy::Resource::kEgressBytes] =
+      static_cast<double>(response.network().sent_bytes());
+  return amounts;
+}
 
 int64_t Ms(absl::Duration duration) {
   return absl::ToInt64Milliseconds(duration);
@@ -26,7 +43,9 @@ RunDispatcher::RunDispatcher(DispatcherOptions options)
     : options_(std::move(options)),
       admission_(options_.admission),
       lines_(options_.admission.max_queued_bytes),
-      registry_(options_.retention) {}
+      registry_(options_.retention) {
+  FollowTenants();
+}
 
 RunDispatcher::~RunDispatcher() { Shutdown(); }
 
@@ -248,6 +267,7 @@ void RunDispatcher::Finish(Run& run, RunEnd end, absl::Duration queued) {
   const absl::Duration total = Since(origin.accepted);
   if (end.status.ok()) {
     const v1::RunCodeResponse& response = *end.response;
+    admission_.Charge(origin.caller.tenant, AmountsOf(response));
     Log(LogLevel::kInfo, "run_end",
         {{"run_id", run.id()},
          {"caller", origin.caller.name},
@@ -284,6 +304,19 @@ void RunDispatcher::Finish(Run& run, RunEnd end, absl::Duration queued) {
   // ORDER: recorded before it is told, so that a client that has the answer
   // finds the run finished.
   if (const auto told = registry_.Finish(run, end)) run.OnEnd(*told);
+}
+
+void RunDispatcher::ChargeCommand(const std::string& tenant,
+                                  const v1::ExecEnd& end) {
+  policy::Amounts amounts;
+  amounts[policy::Resource::kCpuSeconds] = CpuSeconds(end.usage());
+  // No memory is reserved for it.
+  amounts[policy::Resource::kGbSeconds] =
+      static_cast<double>(end.usage().peak_memory_bytes()) / (1 << 30) *
+      absl::ToDoubleSeconds(FromProto(end.usage().wall_time()));
+  amounts[policy::Resource::kEgressBytes] =
+      static_cast<double>(end.network().sent_bytes());
+  admission_.Charge(tenant, amounts);
 }
 
 void RunDispatcher::CancelAll() {

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "sandglass/v1/exec.pb.h"
 #include "sandglass/v1/run.pb.h"
 #include "server/admission/admission.h"
 #include "server/job/inspection.h"
@@ -91,6 +92,15 @@ class RunDispatcher {
 
   // From now on every Submit is answered with UNAVAILABLE.
   void StopAccepting() { accepting_ = false; }
+  // The tenants of the policy may be others than before.
+  void FollowTenants() {
+    admission_.SetTenants(options_.policy->Get()->tenants());
+  }
+  // Commands count towards their tenants' budgets, too.
+  absl::Status BudgetLeft(const std::string& tenant) {
+    return admission_.BudgetLeft(tenant);
+  }
+  void ChargeCommand(const std::string& tenant, const v1::ExecEnd& end);
   // Does the same as Admission::Recheck.
   void Recheck() { admission_.Recheck(); }
   // True when no run is queued or running.

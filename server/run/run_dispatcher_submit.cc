@@ -9,6 +9,7 @@
 #include "server/base/log.h"
 #include "server/job/job_builder.h"
 #include "server/job/run_id.h"
+#include "server/live_policy/tenant_rules.h"
 #include "server/run/approval_of_run.h"
 #include "server/run/run_dispatcher.h"
 
@@ -20,9 +21,16 @@ namespace {
 constexpr std::chrono::milliseconds kLookedAtFor{100};
 
 // What is kept for a caller, and shown to him alone.
-void NameCaller(const std::string& name, Job& job) {
-  if (job.compile && job.compile->caching && job.compile->caching->by_caller) {
-    absl::StrAppend(&job.compile->caching->scope, " of ", name);
+void NameCaller(const PolicySet& policy, const Identity& caller, Job& job) {
+  const std::string& name = caller.name;
+  if (job.compile && job.compile->caching) {
+    std::string& scope = job.compile->caching->scope;
+    const policy::Tenant* tenant = policy.tenants()->Find(caller.tenant);
+    if (job.compile->caching->by_caller) {
+      absl::StrAppend(&scope, " of ", name);
+    } else if (tenant != nullptr && tenant->own_compile_cache) {
+      absl::StrAppend(&scope, " of tenant ", caller.tenant);
+    }
   }
   if (job.libraries) job.libraries->caller = name;
 }
@@ -130,6 +138,9 @@ absl::Status RunDispatcher::Resolve(Submission& submission) {
         options_.sessions->Find(submission.caller, request.session_id());
     if (!found.ok()) return found.status();
     submission.origin.session = *std::move(found);
+  } else if (request.profile().empty()) {
+    request.set_profile(
+        ProfileFor(*submission.policy, submission.caller.tenant, ""));
   }
   if (submission.may_ask) {
     submission.asked = AskedAbout(submission.caller, request);
@@ -145,6 +156,12 @@ absl::Status RunDispatcher::Validate(Submission& submission) const {
       submission.origin.session, look.has_value() ? look->profile : nullptr);
   if (!valid.ok()) return valid.status();
   submission.valid = *std::move(valid);
+  if (!look.has_value() || look->profile == nullptr) {
+    absl::Status may =
+        MayUseProfile(*submission.policy, submission.caller.tenant,
+                      submission.valid.profile->name);
+    if (!may.ok()) return may;
+  }
   const policy::Language& language = *submission.valid.language;
   absl::Status can_run =
       options_.gate->Available(language, *submission.valid.profile);
@@ -157,7 +174,7 @@ absl::Status RunDispatcher::Validate(Submission& submission) const {
 absl::Status RunDispatcher::Authorise(Submission& submission) {
   const policy::Language& language = *submission.valid.language;
   Job& job = submission.valid.job;
-  NameCaller(submission.caller.name, job);
+  NameCaller(*submission.policy, submission.caller, job);
   submission.origin.language = language.id;
   submission.origin.profile = submission.valid.profile->name;
   job.run_id = submission.origin.run_id;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,11 @@ class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
   std::shared_ptr<DiskBudget> ShareOf(const std::string& caller)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // A tenant's callers together hold no more than `most` says for it at the
+  // time. Called once, before ShareOf.
+  using TenantMost = std::function<uint64_t(const std::string& tenant)>;
+  void LimitTenants(TenantMost most) { tenant_most_ = std::move(most); }
+
   // Takes that much; returns false when there is no room for it.
   bool Acquire(uint64_t bytes);
   void Force(uint64_t bytes);
@@ -35,18 +41,26 @@ class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
   std::string Describe() const;
 
  private:
-  explicit DiskBudget(std::shared_ptr<DiskBudget> all)
-      : max_(all->max_), all_(std::move(all)) {}
+  struct Tenant {
+    std::string name;
+    std::atomic<uint64_t> used{0};
+  };
+  DiskBudget(std::shared_ptr<DiskBudget> all, std::shared_ptr<Tenant> tenant)
+      : max_(all->max_), all_(std::move(all)), tenant_(std::move(tenant)) {}
+  uint64_t TenantMax() const;
   // Whether there is room in the whole; `own` and `all` are what the caller and
   // all callers hold with `bytes` added.
   bool HasRoom(uint64_t own, uint64_t all, uint64_t bytes) const;
 
   const uint64_t max_;
   const std::shared_ptr<DiskBudget> all_;  // null when this is the whole
+  const std::shared_ptr<Tenant> tenant_;   // null: without a ceiling
+  TenantMost tenant_most_;                 // of the whole; may be empty
   std::atomic<uint64_t> used_{0};
   absl::Mutex mutex_;
   std::map<std::string, std::weak_ptr<DiskBudget>> shares_
       ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::weak_ptr<Tenant>> tenants_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sandglass::server

@@ -39,27 +39,29 @@ std::vector<SharedSession> SessionTable::IdleEvictable(
 }
 
 absl::Status SessionTable::RoomAtBest(const Identity& caller,
-                                      size_t count) const {
-  absl::Status room = Room(caller, count, shares_);
+                                      const Wanted& wanted) const {
+  absl::Status room = Room(caller, wanted, Wanted());
   if (!absl::IsResourceExhausted(room)) return room;
-  Shares without = shares_;
-  without.Release(caller.name, IdleEvictable(caller).size());
-  return Room(caller, count, without).ok() ? absl::OkStatus() : room;
+  Wanted gone;
+  for (const SharedSession& idle : IdleEvictable(caller))
+    gone.Add(idle->spec());
+  return Room(caller, wanted, gone).ok() ? absl::OkStatus() : room;
 }
 
-absl::Status SessionTable::MakeRoom(const Identity& caller, size_t count,
+absl::Status SessionTable::MakeRoom(const Identity& caller,
+                                    const Wanted& wanted,
                                     std::vector<SharedSession>& evicted) {
   // Where it would not be enough, none has to give way.
-  if (absl::Status at_best = RoomAtBest(caller, count); !at_best.ok()) {
+  if (absl::Status at_best = RoomAtBest(caller, wanted); !at_best.ok()) {
     return at_best;
   }
-  absl::Status room = Room(caller, count, shares_);
+  absl::Status room = Room(caller, wanted, Wanted());
   for (const SharedSession& idle : IdleEvictable(caller)) {
     if (!absl::IsResourceExhausted(room)) break;
     // It may have come into use meanwhile.
     if (!idle->CloseIfIdle(Evicted())) continue;
     if (Forget(*idle, Evicted())) evicted.push_back(idle);
-    room = Room(caller, count, shares_);
+    room = Room(caller, wanted, Wanted());
   }
   return room;
 }

@@ -81,9 +81,11 @@ absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
   absl::StatusOr<std::vector<SessionSpec>> specs =
       CheckChildren(**parent, request);
   if (!specs.ok()) return specs.status();
+  Wanted wanted;
+  for (const SessionSpec& spec : *specs) wanted.Add(spec);
   {
     absl::MutexLock lock(&mutex_);
-    if (absl::Status room = RoomAtBest(caller, specs->size()); !room.ok()) {
+    if (absl::Status room = RoomAtBest(caller, wanted); !room.ok()) {
       return room;
     }
   }
@@ -107,7 +109,7 @@ absl::StatusOr<v1::ForkSessionResponse> SessionTable::Fork(
   std::vector<SharedSession> evicted;
   if (failure.ok()) {
     absl::MutexLock lock(&mutex_);
-    failure = MakeRoom(caller, children.size(), evicted);
+    failure = MakeRoom(caller, wanted, evicted);
     if (failure.ok()) {
       for (const auto& child : children) Insert(child);
     }

@@ -47,6 +47,12 @@ class SessionStore {
   std::vector<internal::StoredEnd> LoadEnds(absl::Time since)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Of tenants with a ceiling, all callers together keep no more than it.
+  // Called once, before there are sessions.
+  void LimitTenants(DiskBudget::TenantMost most) {
+    disk_->LimitTenants(std::move(most));
+  }
+
   // Makes a copy for a new session, with the files of `parent` if there is one,
   // completely or not at all. RESOURCE_EXHAUSTED: there is no room.
   absl::StatusOr<std::shared_ptr<SessionCopy>> Create(

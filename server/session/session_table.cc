@@ -10,6 +10,7 @@
 #include "server/base/log.h"
 #include "server/job/library_checks.h"
 #include "server/job/request_checks.h"
+#include "server/live_policy/tenant_rules.h"
 #include "server/session/session_audit.h"
 #include "server/session/session_record.h"
 
@@ -35,7 +36,12 @@ SessionTable::SessionTable(const LivePolicy& policy,
       audit_(audit),
       shares_({.max = options.max_sessions,
                .reserve = options.reserve,
-               .max_per_caller = options.max_per_caller}) {}
+               .max_per_caller = options.max_per_caller}) {
+  if (store_ == nullptr) return;
+  store_->LimitTenants([&policy](const std::string& tenant) {
+    return policy.Get()->tenants()->Get(tenant).ceilings.durable_bytes;
+  });
+}
 
 SessionTable::~SessionTable() { Stop(); }
 
@@ -129,8 +135,9 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   if (!request.language().empty()) {
     spec.language = CheckLanguage(*policy, request.language(), violations);
   }
-  spec.profile =
-      CheckProfile(*policy, request.profile(), spec.language, violations);
+  spec.profile = CheckProfile(
+      *policy, ProfileFor(*policy, caller.tenant, request.profile()),
+      spec.language, violations);
   spec.language = InImageOf(*policy, spec.profile, spec.language);
   const policy::LimitRequest wishes =
       LimitWishes(request.limits(), "limits", violations);
@@ -161,6 +168,11 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
+  if (absl::Status may =
+          MayUseProfile(*policy, caller.tenant, spec.profile->name);
+      !may.ok()) {
+    return may;
+  }
   if (!libraries.ok()) return libraries.status();
   spec.libraries = *std::move(libraries);
   if (spec.libraries) spec.libraries->caller = caller.name;
@@ -177,11 +189,44 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   return spec;
 }
 
-absl::Status SessionTable::Room(const Identity& caller, size_t count,
-                                const Shares& shares) const {
+absl::Status SessionTable::TenantRoom(const Identity& caller,
+                                      const Wanted& wanted,
+                                      const Wanted& gone) const {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  const policy::Tenant* tenant = policy->tenants()->Find(caller.tenant);
+  if (tenant == nullptr) return absl::OkStatus();
+  Wanted has;
+  for (const auto& [number, session] : sessions_) {
+    if (session->caller().tenant == caller.tenant) has.Add(session->spec());
+  }
+  has.count -= gone.count;
+  has.memory_bytes -= gone.memory_bytes;
+  const auto check = [&](const char* key, uint64_t held, uint64_t more,
+                         uint64_t most) {
+    return most >= held && more <= most - held
+               ? absl::OkStatus()
+               : TenantCeiling(caller.tenant, key, held, most,
+                               absl::InfiniteDuration());
+  };
+  const policy::TenantCeilings& most = tenant->ceilings;
+  absl::Status count =
+      check("sessions", has.count, wanted.count, most.sessions);
+  if (!count.ok()) return count;
+  return check("session_memory", has.memory_bytes, wanted.memory_bytes,
+               most.session_memory_bytes);
+}
+
+absl::Status SessionTable::Room(const Identity& caller, const Wanted& wanted,
+                                const Wanted& gone) const {
+  const size_t count = wanted.count;
+  Shares shares = shares_;
+  shares.Release(caller.name, gone.count);
   if (!accepting_) return ShuttingDown();
   if (audit_ != nullptr) {
     if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
+  }
+  if (absl::Status room = TenantRoom(caller, wanted, gone); !room.ok()) {
+    return room;
   }
   const uint64_t has = shares.held_by(caller.name);
   // Otherwise the bound is the one for all callers.
@@ -244,12 +289,14 @@ absl::StatusOr<SessionTable::Added> SessionTable::Add(
     absl::MutexLock lock(&mutex_);
     if (by_labels) session = Latest(caller, request.labels());
     if (session != nullptr) return Added{session};
-    if (room = RoomAtBest(caller, 1); !room.ok()) return room;
+    Wanted one;
+    one.Add(*spec);
+    if (room = RoomAtBest(caller, one); !room.ok()) return room;
     absl::StatusOr<SharedSession> made =
         Make(caller, *std::move(spec), nullptr, nullptr);
     if (!made.ok()) return made.status();
     session = *std::move(made);
-    room = MakeRoom(caller, 1, evicted);
+    room = MakeRoom(caller, one, evicted);
     if (room.ok()) Insert(session);
   }
   EndEvicted(evicted);

@@ -95,19 +95,33 @@ class SessionTable {
   absl::StatusOr<SessionSpec> Check(const Identity& caller,
                                     const v1::CreateSessionRequest& request,
                                     const std::string& prefix) const;
-  // Checks whether a caller may have that many more beside those in `shares`.
-  absl::Status Room(const Identity& caller, size_t count,
-                    const Shares& shares) const
+  // Sessions, and what they may take together.
+  struct Wanted {
+    size_t count = 0;
+    uint64_t memory_bytes = 0;
+    void Add(const SessionSpec& spec) {
+      ++count;
+      memory_bytes += spec.limits.memory_bytes;
+    }
+  };
+  // Checks whether a caller may have these as well, when `gone` of its own have
+  // given way.
+  absl::Status Room(const Identity& caller, const Wanted& wanted,
+                    const Wanted& gone) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // The part of it that its tenant's file decides.
+  absl::Status TenantRoom(const Identity& caller, const Wanted& wanted,
+                          const Wanted& gone) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The same with the ones that there would be if all evictable sessions of the
   // caller that are not in use had given way.
-  absl::Status RoomAtBest(const Identity& caller, size_t count) const
+  absl::Status RoomAtBest(const Identity& caller, const Wanted& wanted) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Takes as many of the caller's evictable sessions that are not in use out of
   // the table as must give way for that many more, those first that were
   // longest not in use. They are appended to `evicted`, also on an error;
   // FinishEnd must follow for each.
-  absl::Status MakeRoom(const Identity& caller, size_t count,
+  absl::Status MakeRoom(const Identity& caller, const Wanted& wanted,
                         std::vector<SharedSession>& evicted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes a session that isn't in the table yet; with `parent`, its copy has

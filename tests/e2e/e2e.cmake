@@ -94,7 +94,8 @@ add_executable(sandglass_e2e_test
   e2e/runs/hints_test.cc
   e2e/warm/network_reuse_test.cc
   e2e/runs/machine_changes_test.cc
-  e2e/operators/up_test.cc)
+  e2e/operators/up_test.cc
+  e2e/policy/tenants_test.cc)
 target_link_libraries(sandglass_e2e_test PRIVATE
   sandglass_client sandglass_test_support GTest::gtest_main)
 target_compile_definitions(sandglass_e2e_test PRIVATE

@@ -32,7 +32,9 @@ add_executable(policy_test
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/text/quoted_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/text/docs_page_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/policy/text/trusted_roots_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/policy/text/known_languages_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy/text/known_languages_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy/tenant/tenant_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/policy/tenant/budget_test.cc)
 target_link_libraries(policy_test PRIVATE
   sandglass_policy absl::strings GTest::gmock_main
   PkgConfig::RE2)

@@ -10,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/server/admission/queue_simulation.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -20,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::Lt;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr MonotonicTime kStart = MonotonicTime();
 
 RunQueueOptions Options(uint64_t slots, uint64_t reserve) {
   return {.slots = {.max = slots, .reserve = reserve},
@@ -29,97 +31,17 @@ RunQueueOptions Options(uint64_t slots, uint64_t reserve) {
           .waiting_bytes = {.max = 750, .reserve = 250}};
 }
 
-// A daemon's runs, without the daemon: each goes on for as long as it is said,
-// and all that happens happens at a time of the simulation's clock.
-class Simulation {
- public:
-  explicit Simulation(const RunQueueOptions& options) : queue_(options) {}
-
-  struct Wanted {
-    double seconds = 1;
-    uint64_t memory_bytes = kMiB;
-    // Called when it has started, or when its time in the queue is over.
-    std::function<void()> then;
-  };
-  // False when the caller has no room in the queue.
-  bool Add(const std::string& caller, const Wanted& wanted) {
-    if (queue_.waiting_shares().RoomFor(caller) != Shares::Room::kYes) {
-      return false;
-    }
-    const auto run = MakeRun(User(1));
-    wanted_[run.get()] = {caller, now_, wanted};
-    queue_.Add({run, caller, wanted.memory_bytes, 1, At(now_ + 10)});
-    runs_.push_back(run);
-    StartAll();
-    return true;
-  }
-  // At a time from now on.
-  void At(double time, std::function<void()> what) {
-    events_.emplace(time, std::move(what));
-  }
-  void RunUntil(double end) {
-    while (!events_.empty() && events_.begin()->first <= end) {
-      now_ = std::max(now_, events_.begin()->first);
-      const std::function<void()> what = std::move(events_.begin()->second);
-      events_.erase(events_.begin());
-      PopOverdue();
-      what();
-      StartAll();
-    }
-    now_ = end;
-    PopOverdue();
-  }
-
-  double now() const { return now_; }
-  const RunQueue& queue() const { return queue_; }
-  // How long those of a caller waited that started.
-  std::vector<double> waits(const std::string& caller) {
-    return waits_[caller];
-  }
-  int timeouts(const std::string& caller) { return timeouts_[caller]; }
-  const std::vector<std::string>& starts() const { return starts_; }
-
- private:
-  struct Going {
-    std::string caller;
-    double since = 0;
-    Wanted wanted;
-  };
-  static MonotonicTime At(double time) {
-    return MonotonicTime() +
-           std::chrono::nanoseconds(static_cast<int64_t>(time * 1e9));
-  }
-  void StartAll() {
-    while (queue_.CanStart()) {
-      const RunQueue::Started started = queue_.Start();
-      const Going& run = wanted_.at(started.run.get());
-      EXPECT_EQ(run.caller, started.held.caller);
-      waits_[run.caller].push_back(now_ - run.since);
-      starts_.push_back(run.caller);
-      At(now_ + run.wanted.seconds,
-         [this, held = started.held, then = run.wanted.then] {
-           queue_.End(held);
-           if (then) then();
-         });
-    }
-  }
-  void PopOverdue() {
-    for (const auto& run : queue_.PopOverdue(At(now_))) {
-      const Going& late = wanted_.at(run.get());
-      ++timeouts_[late.caller];
-      if (late.wanted.then) late.wanted.then();
-    }
-  }
-
-  RunQueue queue_;
-  double now_ = 0;
-  std::multimap<double, std::function<void()>> events_;
-  std::map<const QueuedRun*, Going> wanted_;
-  std::vector<RunPtr> runs_;  // so that no two have one address
-  std::map<std::string, std::vector<double>> waits_;
-  std::map<std::string, int> timeouts_;
-  std::vector<std::string> starts_;
-};
+// One that takes a second, of a caller of the tenant "local".
+RunQueue::Waiting Waiting(const RunPtr& run, const std::string& caller,
+                          uint64_t mib = 1,
+                          MonotonicTime until = MonotonicTime()) {
+  return {.run = run,
+          .tenant = "local",
+          .caller = caller,
+          .size = {.memory_bytes = mib * kMiB},
+          .request_bytes = 10,
+          .until = until};
+}
 
 TEST(RunQueue, CallersTakeTurns) {
   Simulation daemon(Options(1, 0));
@@ -130,13 +52,14 @@ TEST(RunQueue, CallersTakeTurns) {
   ASSERT_TRUE(daemon.Add("b", {}));
   ASSERT_TRUE(daemon.Add("c", {}));
   daemon.RunUntil(100);
-  EXPECT_THAT(daemon.starts(), ElementsAre("a", "a", "b", "c", "a", "b", "a"));
+  // The first of a's was going on when the others came.
+  EXPECT_THAT(daemon.starts(), ElementsAre("a", "b", "c", "a", "b", "a", "a"));
 }
 
 TEST(RunQueue, WhatIsOverdueIsNotStarted) {
   RunQueue queue(Options(1, 0));
   const MonotonicTime until = MonotonicTime() + std::chrono::seconds(1);
-  queue.Add({MakeRun(User(1)), "a", kMiB, 1, until});
+  queue.Add(Waiting(MakeRun(User(1)), "a", 1, until), kStart);
   ASSERT_TRUE(queue.CanStart());
   EXPECT_TRUE(queue.PopOverdue(until - std::chrono::nanoseconds(1)).empty());
   ASSERT_TRUE(queue.CanStart());
@@ -149,13 +72,13 @@ TEST(RunQueue, WhoComesAnewStandsBehindThoseThatWait) {
   const MonotonicTime later = MonotonicTime() + std::chrono::seconds(1);
   // Not in the order of their names.
   for (const char* caller : {"c", "a", "b"}) {
-    queue.Add({MakeRun(User(1)), caller, kMiB, 1, later});
+    queue.Add(Waiting(MakeRun(User(1)), caller, 1, later), kStart);
   }
   std::vector<std::string> order;
   while (queue.CanStart()) {
-    const RunQueue::Started started = queue.Start();
+    const RunQueue::Started started = queue.Start(kStart);
     order.push_back(started.held.caller);
-    queue.End(started.held);
+    queue.End(started.held, kStart);
   }
   EXPECT_THAT(order, ElementsAre("c", "a", "b"));
 }
@@ -165,29 +88,29 @@ TEST(RunQueue, RunsOfOneCallerStartInTheirOrder) {
   std::vector<RunPtr> runs;
   for (int i = 0; i < 5; ++i) {
     runs.push_back(MakeRun(User(1)));
-    queue.Add({runs.back(), "a", kMiB, 1, MonotonicTime()});
+    queue.Add(Waiting(runs.back(), "a"), kStart);
   }
   for (const RunPtr& run : runs) {
     ASSERT_TRUE(queue.CanStart());
-    const RunQueue::Started started = queue.Start();
+    const RunQueue::Started started = queue.Start(kStart);
     EXPECT_EQ(started.run, run);
-    queue.End(started.held);
+    queue.End(started.held, kStart);
   }
 }
 
-TEST(RunQueue, WhoRunsLeastIsNext) {
+TEST(RunQueue, WhoGotLeastIsNext) {
   Simulation daemon(Options(3, 0));
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(daemon.Add("a", {.seconds = 1.0 + 0.1 * i}));
   }
-  // Comes last and has a shorter one before each of a's.
+  // Comes last, and had nothing.
   daemon.At(0.5, [&] {
     ASSERT_TRUE(daemon.Add("b", {.seconds = 10}));
     ASSERT_TRUE(daemon.Add("b", {.seconds = 10}));
   });
   daemon.RunUntil(30);
-  // Of the three slots b has one at once, then each has its turn.
-  EXPECT_THAT(daemon.starts(), ElementsAre("a", "a", "a", "b", "a", "b", "a"));
+  // b has one at once; it costs as much as nine of a's.
+  EXPECT_THAT(daemon.starts(), ElementsAre("a", "a", "a", "b", "a", "a", "b"));
 }
 
 // 120 waiting runs of 0.2 s by one caller, and another's print beside them.
@@ -316,29 +239,55 @@ TEST(RunQueue, ALargeRunKeepsNobodyOut) {
 TEST(RunQueue, TheReserveOfMemoryIsForCallersThatHaveNothingGoingOn) {
   RunQueue queue(Options(16, 8));
   const auto add = [&](const std::string& caller, uint64_t mib) {
-    queue.Add({MakeRun(User(1)), caller, mib * kMiB, 1, MonotonicTime()});
+    queue.Add(Waiting(MakeRun(User(1)), caller, mib), kStart);
   };
   add("a", 1000);
-  const RunQueue::Held first = queue.Start().held;
+  const RunQueue::Held first = queue.Start(kStart).held;
   EXPECT_FALSE(first.memory_of_reserve);
   add("a", 1);
   EXPECT_FALSE(queue.CanStart());
   add("b", 100);
   ASSERT_TRUE(queue.CanStart());
-  const RunQueue::Held other = queue.Start().held;
+  const RunQueue::Held other = queue.Start(kStart).held;
   EXPECT_EQ(other.caller, "b");
   EXPECT_TRUE(other.memory_of_reserve);
   add("b", 1);
   EXPECT_FALSE(queue.CanStart());
   add("c", 26);
   EXPECT_FALSE(queue.CanStart()) << "only 25 MiB are left";
-  queue.End(other);
+  queue.End(other, kStart);
   ASSERT_TRUE(queue.CanStart());
-  EXPECT_EQ(queue.Start().held.caller, "b");
+  EXPECT_EQ(queue.Start(kStart).held.caller, "c") << "b had its turn";
   ASSERT_TRUE(queue.CanStart());
-  EXPECT_EQ(queue.Start().held.caller, "c");
-  queue.End(first);
+  EXPECT_EQ(queue.Start(kStart).held.caller, "b");
+  queue.End(first, kStart);
   EXPECT_TRUE(queue.CanStart());
+}
+
+TEST(RunQueue, HowLongACallersNextRunWaitsIsKnownOfItsOwnLine) {
+  RunQueue queue(Options(2, 0));
+  const auto add = [&](const std::string& caller, double seconds, bool sure) {
+    RunQueue::Waiting waiting = Waiting(MakeRun(User(1)), caller);
+    waiting.seconds = seconds;
+    waiting.sure = sure;
+    queue.Add(std::move(waiting), kStart);
+  };
+  const auto wait = [&](const std::string& caller) {
+    return queue.ExpectedWait("local", caller);
+  };
+  EXPECT_FALSE(wait("a").has_value());
+  for (int i = 0; i < 12; ++i) add("a", 3, true);
+  queue.Start(kStart);
+  queue.Start(kStart);
+  // Ten of 3 s, two at a time.
+  ASSERT_TRUE(wait("a").has_value());
+  EXPECT_NEAR(absl::ToDoubleSeconds(*wait("a")), 15, 1e-6);
+  EXPECT_FALSE(wait("b").has_value()) << "it has nothing waiting";
+  add("b", 1, true);
+  EXPECT_NEAR(absl::ToDoubleSeconds(*wait("a")), 30, 1e-6);
+  EXPECT_NEAR(absl::ToDoubleSeconds(*wait("b")), 1, 1e-6);
+  add("a", 3, false);
+  EXPECT_FALSE(wait("a").has_value());
 }
 
 TEST(RunQueue, WhoLeavesTakesAllThatWasCountedAlong) {
@@ -346,8 +295,9 @@ TEST(RunQueue, WhoLeavesTakesAllThatWasCountedAlong) {
   std::vector<RunPtr> runs;
   for (int i = 0; i < 6; ++i) {
     runs.push_back(MakeRun(User(1)));
-    queue.Add({runs.back(), i % 2 == 0 ? "a" : "b", kMiB, 10,
-               MonotonicTime() + std::chrono::seconds(i)});
+    queue.Add(Waiting(runs.back(), i % 2 == 0 ? "a" : "b", 1,
+                      kStart + std::chrono::seconds(i)),
+              kStart);
   }
   EXPECT_EQ(queue.waiting_bytes().held_by("a"), 30u);
   EXPECT_TRUE(queue.Remove(runs[2].get()));

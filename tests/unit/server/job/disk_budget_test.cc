@@ -34,5 +34,29 @@ TEST(DiskBudget, OneCallersShareLeavesRoomForOthers) {
   EXPECT_EQ(all->used(), 1625u);
 }
 
+TEST(DiskBudget, ATenantsCallersTogetherHaveItsCeiling) {
+  const auto all = std::make_shared<DiskBudget>(1000);
+  uint64_t most = 100;
+  all->LimitTenants([&](const std::string& tenant) {
+    return tenant == "low" ? most : uint64_t{1} << 40;
+  });
+  const auto one = all->ShareOf("low/one");
+  const auto two = all->ShareOf("low/two");
+  EXPECT_TRUE(one->Acquire(60));
+  EXPECT_FALSE(two->Acquire(41));
+  EXPECT_TRUE(two->Acquire(40));
+  EXPECT_TRUE(two->full());
+  EXPECT_THAT(two->Describe(),
+              HasSubstr("all of tenant low may take 100 bytes "
+                        "(ceilings.durable_bytes in its file), and have taken "
+                        "100"));
+  EXPECT_TRUE(all->ShareOf("high/one")->Acquire(500));
+  most = 101;
+  EXPECT_FALSE(two->full());
+  one->Release(60);
+  EXPECT_TRUE(two->Acquire(61));
+  EXPECT_EQ(all->used(), 601u);
+}
+
 }  // namespace
 }  // namespace sandglass::server

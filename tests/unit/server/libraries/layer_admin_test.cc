@@ -1,5 +1,6 @@
 #include "server/libraries/layer_admin.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +88,7 @@ class LayerAdminTest : public LayerStoreTest {
     parts.max_bytes = 1000;
     parts.runner = &installer_;
     parts.unpacker = &unpacker_;
+    parts.policy = &policy_;
     libraries_.emplace(std::move(parts));
     admin_.emplace(LayerAdminParts{&policy_, &pool_, &*libraries_});
   }
@@ -127,11 +129,13 @@ class LayerAdminTest : public LayerStoreTest {
   LivePolicy policy_{LibraryPolicies()};
   JailPool pool_;
   int installs_ = 0;
+  std::function<void()> meanwhile_ = [] {};
   // What an installer's jail would say; it leaves no archive.
   const NoUnpacker unpacker_;
   ScriptedRunner installer_{
       [this](const Job& job, CancelToken&, RunListener* listener) {
         ++installs_;
+        meanwhile_();
         listener->OnStarted(job);
         listener->OnOutput(Stream::kStdout, "Collecting six\n", 0,
                            absl::ZeroDuration());
@@ -214,6 +218,23 @@ TEST_F(LayerAdminTest, InstallsForAnOfflineProfileAreTheOperators) {
   EXPECT_EQ(ReasonOf(Build(approver_, Wanting("six", "offline")).status()),
             "LIBRARIES_NOT_INSTALLED");
   EXPECT_EQ(installs_, 1);
+}
+
+TEST_F(LayerAdminTest, ATenantHasNoMoreInstallsThanItsCeiling) {
+  PolicySet policy = LibraryPolicies();
+  policy.SetTenants(policy::TenantTable(
+      {{.name = kLocalTenant, .ceilings = {.installs = 1}}}));
+  policy_.Set(std::make_shared<const PolicySet>(std::move(policy)));
+  absl::Status second;
+  meanwhile_ = [&] { second = Build(User(7), Wanting("numpy")).status(); };
+  EXPECT_EQ(ReasonOf(Build(somebody_, Wanting("six")).status()),
+            "LIBRARIES_NOT_INSTALLED");
+  EXPECT_EQ(ReasonOf(second), "TENANT_CEILING");
+  EXPECT_THAT(std::string(second.message()),
+              HasSubstr("tenant local has 1 of at most 1 (ceilings.installs"));
+  meanwhile_ = [] {};
+  EXPECT_EQ(ReasonOf(Build(User(7), Wanting("numpy")).status()),
+            "LIBRARIES_NOT_INSTALLED");
 }
 
 TEST_F(LayerAdminTest, OperatorsRemoveByTheFirstDigits) {

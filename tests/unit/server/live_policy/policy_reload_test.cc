@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/errors.h"
+#include "server/live_policy/tenant_rules.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/server/support.h"
 
@@ -92,6 +94,47 @@ TEST_F(PolicyFiles, ReloadedOnesHaveTheLanguagesOfTheFirst) {
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(second->languages().Find("python"),
             first.languages().Find("python"));
+}
+
+TEST_F(PolicyFiles, TenantsAreReadAgainWithTheRest) {
+  const testing::TempDir tenants;
+  const auto write = [&](const std::string& text) {
+    testing::WriteFile(tenants.Path("team-a.json"), text);
+  };
+  WriteProfile("mine", "");
+  PolicySet first = Load();
+  EXPECT_EQ(first.LoadTenants(tenants.path()).code(),
+            absl::StatusCode::kNotFound);
+  write(R"({"weight": 2, "profiles": ["mine"], "default_profile": "mine"})");
+  ASSERT_TRUE(first.LoadTenants(tenants.path()).ok());
+  EXPECT_EQ(first.tenants()->Get("team-a").weight, 2u);
+  EXPECT_EQ(ProfileFor(first, "team-a", ""), "mine");
+  EXPECT_EQ(ProfileFor(first, "team-a", "default"), "default");
+  EXPECT_EQ(ProfileFor(first, "team-b", ""), "");
+  EXPECT_EQ(ErrorReason(MayUseProfile(first, "team-a", "default")),
+            "PROFILE_DENIED");
+  EXPECT_TRUE(MayUseProfile(first, "team-a", "mine").ok());
+  EXPECT_TRUE(MayUseProfile(first, "team-b", "default").ok());
+
+  const absl::StatusOr<PolicySet> same = PolicySet::Reload(policy(), first);
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_FALSE(CompareProfiles(first, *same).any);
+  write(R"({"weight": 3})");
+  const absl::StatusOr<PolicySet> heavier = PolicySet::Reload(policy(), *same);
+  ASSERT_TRUE(heavier.ok()) << heavier.status();
+  EXPECT_EQ(heavier->tenants()->Get("team-a").weight, 3u);
+  EXPECT_TRUE(CompareProfiles(first, *heavier).any);
+  // Nothing of it is taken.
+  write(R"({"weight": 0})");
+  WriteProfile("more", "");
+  const absl::StatusOr<PolicySet> broken =
+      PolicySet::Reload(policy(), *heavier);
+  EXPECT_THAT(std::string(broken.status().message()),
+              HasSubstr("team-a.json: /weight"));
+  write(R"({"profiles": ["mine", "gone"], "default_profile": "mine"})");
+  EXPECT_THAT(
+      std::string(PolicySet::Reload(policy(), first).status().message()),
+      HasSubstr("/profiles/1: there is no profile \"gone\""));
 }
 
 class PolicyReloadTest : public PolicyFiles, public PolicyReloadHooks {

@@ -48,6 +48,39 @@ class DispatcherTest : public ::testing::Test {
   std::optional<RunDispatcher> dispatcher_;
 };
 
+// A policy with the file of the tenant "local".
+PolicySet WithTenant(policy::Tenant tenant) {
+  PolicySet policy = TestPolicy();
+  tenant.name = kLocalTenant;
+  policy.SetTenants(policy::TenantTable({std::move(tenant)}));
+  return policy;
+}
+
+TEST_F(DispatcherTest, ATenantsProfilesAndBudgetsHold) {
+  policy::Tenant tenant = {.profiles = {"narrow"}, .default_profile = "narrow"};
+  LivePolicy policy(WithTenant(tenant));
+  options_.policy = &policy;
+  v1::RunCodeRequest request = GoodRequest();
+  request.set_profile("default");
+  Submit(first_, request);
+  EXPECT_EQ(ErrorReason(first_.WaitForEnd().status), "PROFILE_DENIED");
+  // The profile "narrow" has only a language that isn't here.
+  Submit(second_, GoodRequest());
+  EXPECT_THAT(std::string(second_.WaitForEnd().status.message()),
+              HasSubstr("profile narrow does not allow bash"));
+
+  tenant = {};
+  tenant.budgets.hour.most[policy::Resource::kRuns] = 2;
+  policy.Set(std::make_shared<const PolicySet>(WithTenant(tenant)));
+  dispatcher().FollowTenants();
+  for (int i = 0; i < 3; ++i) {
+    RecordingListener listener;
+    Submit(listener, GoodRequest());
+    EXPECT_EQ(ErrorReason(listener.WaitForEnd().status),
+              i < 2 ? "" : "TENANT_BUDGET_SPENT");
+  }
+}
+
 TEST_F(DispatcherTest, ARunIsAnswered) {
   Submit(first_, GoodRequest("echo hi"));
   const RunEnd end = first_.WaitForEnd();

@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/errors.h"
 #include "server/session/session_table.h"
 #include "tests/unit/server/installed_gate.h"
 #include "tests/unit/server/support.h"
@@ -60,7 +61,15 @@ class SessionEvictTest : public ::testing::Test {
     return table_.Find(User(1), id).status();
   }
 
-  const LivePolicy policy_{TestPolicy()};
+  // From now on.
+  void SetCeilings(const policy::TenantCeilings& ceilings) {
+    PolicySet policy = TestPolicy();
+    policy.SetTenants(
+        policy::TenantTable({{.name = kLocalTenant, .ceilings = ceilings}}));
+    policy_.Set(std::make_shared<const PolicySet>(std::move(policy)));
+  }
+
+  LivePolicy policy_{TestPolicy()};
   SessionTable table_{policy_,
                       {.max_sessions = 4, .max_per_caller = 3},
                       [this](const SessionSpec&, const SessionOrigin&) {
@@ -84,6 +93,26 @@ TEST_F(SessionEvictTest, TheOneThatWasLongestNotUsedGivesWay) {
     EXPECT_TRUE(Find(id).ok()) << id;
   }
   EXPECT_EQ(table_.size(), 3u);
+}
+
+// Of all its callers together, whoever of them has them.
+TEST_F(SessionEvictTest, ATenantHasNoMoreThanItsCeilings) {
+  SetCeilings({.sessions = 2});
+  const std::string first = Create(Kind::kEvictable, 1);
+  Create(Kind::kKept, 2);
+  const absl::Status count = Make(Kind::kKept, 3).status();
+  EXPECT_EQ(ErrorReason(count), "TENANT_CEILING");
+  EXPECT_THAT(std::string(count.message()),
+              HasSubstr("tenant local has 2 of at most 2 (ceilings.sessions"));
+  EXPECT_TRUE(Make(Kind::kKept, 1).ok()) << "one of its own gave way";
+  EXPECT_FALSE(Find(first).ok());
+
+  // Each may take 256 MiB.
+  SetCeilings({.session_memory_bytes = uint64_t{700} << 20});
+  EXPECT_THAT(std::string(Make(Kind::kKept, 3).status().message()),
+              HasSubstr("(ceilings.session_memory in its file)"));
+  SetCeilings({.session_memory_bytes = uint64_t{768} << 20});
+  EXPECT_TRUE(Make(Kind::kKept, 3).ok());
 }
 
 TEST_F(SessionEvictTest, WhatIsInUseStays) {
