@@ -72,8 +72,7 @@ absl::Status QueueBytesShareFull(const std::string& caller, uint64_t bytes,
                                  uint64_t limit_bytes,
                                  absl::Duration retry_after);
 // PERMISSION_DENIED, "PROFILE_DENIED": the tenant may use only these.
-absl::Status ProfileDenied(const std::string& tenant,
-                           const std::string& profile,
+absl::Status ProfileDenied(const std::string& whose, const std::string& profile,
                            const std::vector<std::string>& allowed);
 // RESOURCE_EXHAUSTED, "TENANT_CEILING", with QuotaFailure and RetryInfo: the
 // tenant already has as many as its file allows. `ceiling` is the file's key.

@@ -30,14 +30,12 @@ absl::Status MakeQuota(const std::string& tenant, const std::string& key,
 
 }  // namespace
 
-absl::Status ProfileDenied(const std::string& tenant,
-                           const std::string& profile,
+absl::Status ProfileDenied(const std::string& whose, const std::string& profile,
                            const std::vector<std::string>& allowed) {
-  return MakeWith(
-      {{"tenant", tenant}, {"profile", profile}}, Code::kPermissionDenied,
-      "PROFILE_DENIED",
-      absl::StrCat("tenant ", tenant, " may not use profile ", Quoted(profile),
-                   "; it may use: ", absl::StrJoin(allowed, ", ")));
+  return MakeWith({{"whose", whose}, {"profile", profile}},
+                  Code::kPermissionDenied, "PROFILE_DENIED",
+                  absl::StrCat(whose, " may not use profile ", Quoted(profile),
+                               "; it may use: ", absl::StrJoin(allowed, ", ")));
 }
 
 absl::Status TenantCeiling(const std::string& tenant, std::string_view ceiling,

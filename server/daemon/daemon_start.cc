@@ -252,7 +252,10 @@ absl::Status RunningDaemon::OpenCredentials() {
     tokens = *std::move(opened);
   }
   IdentityRecorder* const recorder = this;
-  credentials_.emplace(std::move(tokens), recorder);
+  credentials_.emplace(std::move(tokens), recorder,
+                       [this](const std::string& tenant) {
+                         return policy_.Get()->tenants()->Get(tenant).shares;
+                       });
   peers_.emplace(std::max(PeerTable::kAnswerBytes,
                           kMaxAnswersAtOnce * config_.max_message_bytes),
                  &*credentials_);

@@ -76,6 +76,16 @@ std::optional<Identity> Credentials::Look(absl::string_view value) {
 absl::StatusOr<Identity> Credentials::Authenticate(
     const Identity& connection,
     absl::Span<const absl::string_view> authorization) {
+  absl::StatusOr<Identity> identity = Prove(connection, authorization);
+  if (identity.ok() && shares_) {
+    identity->shares_tenant = shares_(identity->tenant);
+  }
+  return identity;
+}
+
+absl::StatusOr<Identity> Credentials::Prove(
+    const Identity& connection,
+    absl::Span<const absl::string_view> authorization) {
   if (authorization.empty()) {
     // A connection may outlive the certificate that it began with.
     if (connection.expires <= absl::Now()) {

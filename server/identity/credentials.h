@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,11 +62,17 @@ class IdentityRecorder {
 // itself brings in its "authorization" metadata. Thread-safe.
 class Credentials {
  public:
+  // Whether callers of that tenant see each other's.
+  using Shares = std::function<bool(const std::string& tenant)>;
+
   // `tokens` may be null: then no token is right. `recorder` may be null and
-  // must outlive this object.
+  // must outlive this object. Without `shares` no tenant shares anything.
   explicit Credentials(std::unique_ptr<TokenStore> tokens = nullptr,
-                       IdentityRecorder* recorder = nullptr)
-      : tokens_(std::move(tokens)), recorder_(recorder) {}
+                       IdentityRecorder* recorder = nullptr,
+                       Shares shares = nullptr)
+      : tokens_(std::move(tokens)),
+        recorder_(recorder),
+        shares_(std::move(shares)) {}
 
   // `authorization` has the values of all metadata of that name. Without any,
   // the caller is the connection's. UNAUTHENTICATED without a word on what was
@@ -95,6 +102,11 @@ class Credentials {
   }
 
  private:
+  // Who calls, without what the tenant shares.
+  absl::StatusOr<Identity> Prove(
+      const Identity& connection,
+      absl::Span<const absl::string_view> authorization)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Refuse(Refusal refusal, const Identity& identity,
                       absl::Status status);
   // Who brings this; nullopt when it isn't right.
@@ -104,6 +116,7 @@ class Credentials {
 
   const std::unique_ptr<TokenStore> tokens_;
   IdentityRecorder* const recorder_;
+  const Shares shares_;
   RefusalLimit limit_;
   std::atomic<uint64_t> counts_[kRefusals] = {};
   absl::Mutex mutex_;

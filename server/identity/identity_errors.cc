@@ -48,15 +48,6 @@ absl::Status ReadOnlyCaller(const std::string& whose) {
               " may only read, and this method changes something");
 }
 
-absl::Status ProfileNotAllowed(const std::string& whose,
-                               const std::string& profile,
-                               const std::string& allowed) {
-  return MakeWith({{"profile", profile}}, Code::kPermissionDenied,
-                  "PROFILE_NOT_ALLOWED",
-                  absl::StrCat(whose, " may not use the profile ",
-                               Quoted(profile, 64), ", only ", allowed));
-}
-
 absl::Status NoTokenFile() {
   return Make(Code::kFailedPrecondition, "NO_TOKEN_FILE",
               "this daemon keeps no tokens: set \"identity\": "

@@ -24,10 +24,6 @@ absl::Status TooManyRefusals(absl::Duration wait);
 absl::Status MissingScope(const std::string& whose, const std::string& scope);
 // PERMISSION_DENIED, "READ_ONLY".
 absl::Status ReadOnlyCaller(const std::string& whose);
-// PERMISSION_DENIED, "PROFILE_NOT_ALLOWED".
-absl::Status ProfileNotAllowed(const std::string& whose,
-                               const std::string& profile,
-                               const std::string& allowed);
 // FAILED_PRECONDITION, "NO_TOKEN_FILE".
 absl::Status NoTokenFile();
 // NOT_FOUND, "TOKEN_NOT_FOUND".

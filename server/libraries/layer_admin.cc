@@ -96,9 +96,9 @@ absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
   Violations violations;
   const policy::Language* language =
       CheckLanguage(*policy, request.language(), violations);
-  const policy::SharedProfile profile = CheckProfile(
-      *policy, ProfileFor(*policy, caller.tenant, request.profile()), language,
-      violations);
+  const policy::SharedProfile profile =
+      CheckProfile(*policy, ProfileFor(*policy, caller, request.profile()),
+                   language, violations);
   const LibraryWish wish = LibraryWish::Of(request);
   if (wish.empty()) {
     violations.push_back({"libraries", "is empty; name what to install"});
@@ -106,7 +106,7 @@ absl::StatusOr<v1::LayerBuilt> LayerAdmin::Build(
   absl::StatusOr<std::optional<LibraryRequest>> wanted =
       CheckLibraries(wish, language, profile.get(), violations);
   if (!violations.empty()) return InvalidRequest(violations);
-  if (absl::Status may = MayUseProfile(*policy, caller.tenant, profile->name);
+  if (absl::Status may = MayUseProfile(*policy, caller, profile->name);
       !may.ok()) {
     return may;
   }

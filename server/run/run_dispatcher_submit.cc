@@ -139,8 +139,7 @@ absl::Status RunDispatcher::Resolve(Submission& submission) {
     if (!found.ok()) return found.status();
     submission.origin.session = *std::move(found);
   } else if (request.profile().empty()) {
-    request.set_profile(
-        ProfileFor(*submission.policy, submission.caller.tenant, ""));
+    request.set_profile(ProfileFor(*submission.policy, submission.caller, ""));
   }
   if (submission.may_ask) {
     submission.asked = AskedAbout(submission.caller, request);
@@ -157,9 +156,8 @@ absl::Status RunDispatcher::Validate(Submission& submission) const {
   if (!valid.ok()) return valid.status();
   submission.valid = *std::move(valid);
   if (!look.has_value() || look->profile == nullptr) {
-    absl::Status may =
-        MayUseProfile(*submission.policy, submission.caller.tenant,
-                      submission.valid.profile->name);
+    absl::Status may = MayUseProfile(*submission.policy, submission.caller,
+                                     submission.valid.profile->name);
     if (!may.ok()) return may;
   }
   const policy::Language& language = *submission.valid.language;

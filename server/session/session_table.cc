@@ -135,9 +135,9 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   if (!request.language().empty()) {
     spec.language = CheckLanguage(*policy, request.language(), violations);
   }
-  spec.profile = CheckProfile(
-      *policy, ProfileFor(*policy, caller.tenant, request.profile()),
-      spec.language, violations);
+  spec.profile =
+      CheckProfile(*policy, ProfileFor(*policy, caller, request.profile()),
+                   spec.language, violations);
   spec.language = InImageOf(*policy, spec.profile, spec.language);
   const policy::LimitRequest wishes =
       LimitWishes(request.limits(), "limits", violations);
@@ -168,8 +168,7 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   if (!violations.empty()) {
     return InvalidRequest(WithPrefix(prefix, std::move(violations)));
   }
-  if (absl::Status may =
-          MayUseProfile(*policy, caller.tenant, spec.profile->name);
+  if (absl::Status may = MayUseProfile(*policy, caller, spec.profile->name);
       !may.ok()) {
     return may;
   }

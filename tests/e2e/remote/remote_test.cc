@@ -251,6 +251,23 @@ TEST_F(Remote, WhoMayOnlyReadChangesNothing) {
                   .ok());
 }
 
+TEST_F(Remote, ATokenForOneProfileRunsInThatAlone) {
+  v1::CreateTokenRequest request;
+  request.set_tenant("team-b");
+  request.add_profiles("strict");
+  RemoteCaller narrow = With(Token(request));
+  v1::RunCodeResponse response;
+  ASSERT_TRUE(narrow.Run("print(1)", &response).ok());
+  EXPECT_EQ(response.profile(), "strict");
+  v1::CreateSessionRequest create;
+  create.set_profile("default");
+  v1::CreateSessionResponse session;
+  EXPECT_EQ(ReasonOf(narrow.Call(v1::SessionService::NewStub(narrow.channel()),
+                                 &v1::SessionService::Stub::CreateSession,
+                                 create, &session)),
+            "PROFILE_DENIED");
+}
+
 TEST_F(Remote, TenantsSeeNothingOfEachOther) {
   RemoteCaller a = With(Token("team-a", "ci"));
   RemoteCaller b = With(Token("team-b", "ci"));

@@ -96,6 +96,10 @@ TEST_F(PolicyFiles, ReloadedOnesHaveTheLanguagesOfTheFirst) {
             first.languages().Find("python"));
 }
 
+Identity Of(const std::string& tenant) {
+  return OwnerNamed(NameOf(tenant, "ci"));
+}
+
 TEST_F(PolicyFiles, TenantsAreReadAgainWithTheRest) {
   const testing::TempDir tenants;
   const auto write = [&](const std::string& text) {
@@ -108,13 +112,20 @@ TEST_F(PolicyFiles, TenantsAreReadAgainWithTheRest) {
   write(R"({"weight": 2, "profiles": ["mine"], "default_profile": "mine"})");
   ASSERT_TRUE(first.LoadTenants(tenants.path()).ok());
   EXPECT_EQ(first.tenants()->Get("team-a").weight, 2u);
-  EXPECT_EQ(ProfileFor(first, "team-a", ""), "mine");
-  EXPECT_EQ(ProfileFor(first, "team-a", "default"), "default");
-  EXPECT_EQ(ProfileFor(first, "team-b", ""), "");
-  EXPECT_EQ(ErrorReason(MayUseProfile(first, "team-a", "default")),
+  EXPECT_EQ(ProfileFor(first, Of("team-a"), ""), "mine");
+  EXPECT_EQ(ProfileFor(first, Of("team-a"), "default"), "default");
+  EXPECT_EQ(ProfileFor(first, Of("team-b"), ""), "");
+  // A token that is for one profile names it by itself, and no other.
+  Identity narrow = Of("team-b");
+  narrow.profiles = {"strict", "mine"};
+  EXPECT_EQ(ProfileFor(first, narrow, ""), "strict");
+  EXPECT_TRUE(MayUseProfile(first, narrow, "strict").ok());
+  EXPECT_EQ(ErrorReason(MayUseProfile(first, narrow, "default")),
             "PROFILE_DENIED");
-  EXPECT_TRUE(MayUseProfile(first, "team-a", "mine").ok());
-  EXPECT_TRUE(MayUseProfile(first, "team-b", "default").ok());
+  EXPECT_EQ(ErrorReason(MayUseProfile(first, Of("team-a"), "default")),
+            "PROFILE_DENIED");
+  EXPECT_TRUE(MayUseProfile(first, Of("team-a"), "mine").ok());
+  EXPECT_TRUE(MayUseProfile(first, Of("team-b"), "default").ok());
 
   const absl::StatusOr<PolicySet> same = PolicySet::Reload(policy(), first);
   ASSERT_TRUE(same.ok()) << same.status();
