@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 from sandglass import _convert
 from sandglass._convert import Limits, Seconds
+from sandglass._endpoint import DaemonOptions
 from sandglass._op import Op, Steps
 from sandglass._run import Outcome, outcome_of
 
@@ -35,6 +36,10 @@ class SandboxOptions(TypedDict, total=False):
     evictable: bool
     libraries: Sequence[str]
     library_lock: str
+
+
+class SandboxArguments(SandboxOptions, DaemonOptions, total=False):
+    """The same with what says which daemon is meant, and who calls."""
 
 
 class SandboxInfo(NamedTuple):
