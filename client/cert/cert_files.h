@@ -2,6 +2,7 @@
 #define SANDGLASS_CLIENT_CERT_CERT_FILES_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

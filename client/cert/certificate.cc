@@ -11,13 +11,13 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -207,10 +207,19 @@ std::vector<std::string> AltNamesIn(X509* certificate) {
   for (int i = 0; names != nullptr && i < sk_GENERAL_NAME_num(names.get());
        ++i) {
     const MemoryPtr memory(BIO_new(BIO_s_mem()));
-    GENERAL_NAME_print(memory.get(), sk_GENERAL_NAME_value(names.get(), i));
-    std::string text = TextOf(memory.get());
-    if (absl::StartsWith(text, "IP Address:")) text.erase(2, 8);
-    out.push_back(std::move(text));
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
+    std::array<char, INET6_ADDRSTRLEN> ip = {};
+    // OpenSSL would write "IP Address:0:0:0:0:0:0:0:1".
+    if (name->type == GEN_IPADD &&
+        inet_ntop(
+            ASN1_STRING_length(name->d.iPAddress) == 4 ? AF_INET : AF_INET6,
+            ASN1_STRING_get0_data(name->d.iPAddress), ip.data(),
+            ip.size()) != nullptr) {
+      out.push_back(absl::StrCat("IP:", ip.data()));
+      continue;
+    }
+    GENERAL_NAME_print(memory.get(), const_cast<GENERAL_NAME*>(name));
+    out.push_back(TextOf(memory.get()));
   }
   return out;
 }

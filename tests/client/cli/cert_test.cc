@@ -62,7 +62,7 @@ TEST_F(CertTest, WhatItMakesPassesTheStrictestLook) {
               AllOf(HasSubstr("\"tls\": {\"certificate\": \"" + dir() +
                               "/server.pem\""),
                     HasSubstr("\"client_ca\": \"" + dir() + "/ca.pem\""),
-                    HasSubstr("DNS:sand.example.org, IP:10.0.0.7, IP:"),
+                    HasSubstr("DNS:sand.example.org, IP:10.0.0.7, IP:::1\n"),
                     HasSubstr("(364 days left)")));
   Must({"client", "ci", "--dir", dir(), "--tenant", "team-a"});
   Must({"server", "other.example.org", "--dir", dir()});

@@ -267,6 +267,31 @@ TEST(CliRemoteTest, WhatIsSafeIsCalledAgain) {
   EXPECT_EQ(run({"token", "create"}).exit_code, 125);
 }
 
+// What runs on: its token is the daemon's, and it outlives a broken connection.
+TEST(CliRemoteTest, McpReachesADaemonByTls) {
+  TlsDaemon daemon;
+  daemon.Secret("token", kSecret);
+  SubprocessOptions options =
+      daemon.Client({"--token-file", "token", "--address", daemon.address(),
+                     "--ca", "ca.pem", "mcp"});
+  options.input_pipe = true;
+  Subprocess client(options);
+  for (const char* id : {"1", "2"}) {
+    client.Send(absl::StrCat(
+        R"({"jsonrpc":"2.0","id":)", id,
+        R"(,"method":"tools/call","params":{"name":"list_languages",)"
+        R"("arguments":{}}})"
+        "\n"));
+    ASSERT_TRUE(client.ReadUntil(absl::StrCat("\"id\":", id, ",")));
+  }
+  client.CloseInput();
+  const SubprocessResult result = client.Wait();
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out + result.err, Not(HasSubstr(kSecret)));
+  EXPECT_THAT(daemon.Proofs(),
+              AllOf(Not(IsEmpty()), Each("Bearer sg_id_verysecret")));
+}
+
 TEST(CliContextTest, NamesADaemon) {
   const TlsDaemon daemon;
   daemon.Secret("token", kSecret);

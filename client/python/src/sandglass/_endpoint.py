@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 import grpc
 
@@ -37,17 +37,6 @@ class DaemonOptions(EndpointOptions, total=False):
     "HOST:PORT"."""
 
     address: str | None
-
-
-_OPTIONS = ("address", "ca", "cert", "key", "token", "token_file", "context")
-
-
-def split(options: Any, client: object) -> DaemonOptions:
-    """Takes what says which daemon is meant out of keyword arguments."""
-    taken = {name: options.pop(name) for name in _OPTIONS if name in options}
-    if client is not None and taken:
-        raise ValueError(f"{', '.join(taken)}: the client has these already")
-    return cast(DaemonOptions, taken)
 
 
 @dataclass(frozen=True)
@@ -124,8 +113,14 @@ def resolve(
         raise TypeError(f"address must be a str, not {type(address).__name__}")
     if token and token_file:
         raise ValueError("give token or token_file, not both")
-    paths = (os.fspath(path or "") for path in (ca, cert, key, token_file))
-    found = Endpoint(address or "", *paths, token=token or "")
+    found = Endpoint(
+        address or "",
+        ca=os.fspath(ca or ""),
+        cert=os.fspath(cert or ""),
+        key=os.fspath(key or ""),
+        token_file=os.fspath(token_file or ""),
+        token=token or "",
+    )
     environment = _of_environment()
     variable = os.environ.get("SANDGLASS_CONTEXT", "")
     placed = bool(found.address or environment.address)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
 
 from sandglass import _convert
 from sandglass._convert import Limits, Seconds
@@ -40,6 +40,18 @@ class SandboxOptions(TypedDict, total=False):
 
 class SandboxArguments(SandboxOptions, DaemonOptions, total=False):
     """The same with what says which daemon is meant, and who calls."""
+
+
+def split(
+    options: SandboxArguments, client: object
+) -> tuple[DaemonOptions, SandboxOptions]:
+    """Takes apart what says which daemon is meant and what a sandbox is like."""
+    names = DaemonOptions.__annotations__
+    where = {name: value for name, value in options.items() if name in names}
+    if client is not None and where:
+        raise ValueError(f"{', '.join(where)}: the client has these already")
+    rest = {name: value for name, value in options.items() if name not in names}
+    return cast(DaemonOptions, where), cast(SandboxOptions, rest)
 
 
 class SandboxInfo(NamedTuple):

@@ -19,7 +19,7 @@ from sandglass._exec import (
     CommandOptions,
     CommandResult,
 )
-from sandglass._endpoint import DaemonOptions, Endpoint, EndpointOptions, split
+from sandglass._endpoint import DaemonOptions, Endpoint, EndpointOptions
 from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
 from sandglass._session import (
@@ -27,6 +27,7 @@ from sandglass._session import (
     SandboxArguments,
     SandboxInfo,
     SandboxOptions,
+    split,
 )
 
 if TYPE_CHECKING:
@@ -167,8 +168,8 @@ class AsyncSandbox:
         client: AsyncClient | None = None,
         **options: Unpack[SandboxArguments],
     ) -> None:
-        daemon = split(options, client)
-        op = _session.create(language, **options)
+        daemon, made = split(options, client)
+        op = _session.create(language, **made)
         self._prepare(op, client, daemon, mine=True)
 
     def _prepare(
@@ -242,8 +243,8 @@ class AsyncSandbox:
     ) -> Self:
         """The one with these `labels`, made when there is none; closing this object
         leaves it there."""
-        daemon = split(options, client)
-        return cls._of(_session.get_or_create(language, **options), client, daemon)
+        daemon, made = split(options, client)
+        return cls._of(_session.get_or_create(language, **made), client, daemon)
 
     @classmethod
     def _of(

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from sandglass import _errors, _run, _session
-from sandglass._endpoint import DaemonOptions, Endpoint, EndpointOptions, split
+from sandglass._endpoint import DaemonOptions, Endpoint, EndpointOptions
 from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
 from sandglass._session import (
@@ -20,6 +20,7 @@ from sandglass._session import (
     SandboxArguments,
     SandboxInfo,
     SandboxOptions,
+    split,
 )
 from sandglass._sync import Connection
 from sandglass._sync_run import RunStream
@@ -180,9 +181,10 @@ class Sandbox:
         client: Client | None = None,
         **options: Unpack[SandboxArguments],
     ) -> None:
-        self._begin(client, split(options, client))
+        daemon, made = split(options, client)
+        self._begin(client, daemon)
         try:
-            op = _session.create(language, **options)
+            op = _session.create(language, **made)
             self._take(self._connection.call(op), mine=True)
         except BaseException:
             self._close_client()
@@ -230,8 +232,8 @@ class Sandbox:
     ) -> Self:
         """The one with these `labels`, made when there is none; closing this object
         leaves it there."""
-        daemon = split(options, client)
-        return cls._of(_session.get_or_create(language, **options), client, daemon)
+        daemon, made = split(options, client)
+        return cls._of(_session.get_or_create(language, **made), client, daemon)
 
     @classmethod
     def _of(
