@@ -221,7 +221,7 @@ class Conversation {
   }
   // No call is in progress. If this fails, the next call's answer says why.
   void Reconnect() {
-    absl::StatusOr<Daemon> daemon = OpenDaemon(daemon_.address);
+    absl::StatusOr<Daemon> daemon = OpenDaemon(daemon_.endpoint);
     if (daemon.ok()) daemon_ = *std::move(daemon);
   }
   void SaveFiles() {
@@ -310,7 +310,7 @@ int Interact(Conversation& conversation, AgentInterrupts& interrupts,
 
 }  // namespace
 
-int AgentCommand(const std::string& address, const AgentOptions& options) {
+int AgentCommand(const Endpoint& endpoint, const AgentOptions& options) {
   const bool replays = !options.replay.empty();
   absl::StatusOr<AgentSettings> settings =
       LoadAgentSettings(options, Environment, !replays);
@@ -326,7 +326,7 @@ int AgentCommand(const std::string& address, const AgentOptions& options) {
   if (!interrupts.ok()) return Fail(interrupts.status());
   absl::StatusOr<std::unique_ptr<LlmClient>> llm = MakeLlm(opened, replays);
   if (!llm.ok()) return Fail(llm.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   if (absl::Status wishes = CheckWishes(*daemon, options, **interrupts);
       !wishes.ok()) {

@@ -15,12 +15,13 @@
 #include "client/audit/audit_command_line.h"
 #include "client/base/exit_codes.h"
 #include "client/base/terminal_filter.h"
+#include "client/cert/cert_command_line.h"
 #include "client/cli/completion.h"
 #include "client/cli/mcp_command_line.h"
 #include "client/cli/usage_words.h"
-#include "client/connection/address.h"
 #include "client/flags/flag_values.h"
 #include "client/flags/library_lock.h"
+#include "client/identity/identity_command_line.h"
 #include "client/layers/layer_command_line.h"
 #include "client/operator/operator_command_line.h"
 #include "client/policy/policy_command_line.h"
@@ -48,6 +49,7 @@ constexpr char kOtherExamples[] = R"(  sandglass up
   sandglass status
   sandglass doctor
   sandglass mcp
+  sandglass cert init --dir certs
   sandglass audit verify /var/log/sandglass/audit
 )";
 
@@ -269,8 +271,7 @@ bool TakesProgramWords(const std::vector<std::string>& before_dashes) {
 
 }  // namespace
 
-ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
-                                   const std::string& environment_address) {
+ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments) {
   // A command that stands for an option.
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
@@ -292,13 +293,7 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   app.require_subcommand(0, 1);
   app.set_version_flag("-V,--version", "sandglass " SANDGLASS_VERSION);
   CommandLine line;
-  std::string address_flag;
-  CLI::Option* address = app.add_option(
-      "--address", address_flag,
-      absl::StrCat("The daemon: unix:/path or 127.0.0.1:PORT (default: "
-                   "$SANDGLASS_ADDRESS, else that of your own daemon, else ",
-                   kDefaultAddress, ")"));
-  address->type_name("ADDR");
+  const EndpointCommandLine endpoint(app);
   app.fallthrough();
 
   CLI::App* run = app.add_subcommand(
@@ -361,6 +356,8 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
   McpCommandLine mcp(app);
   AgentCommandLine agent(app);
   OperatorCommandLine operators(app);
+  IdentityCommandLine identity(app);
+  CertCommandLine cert(app);
   app.add_subcommand("help", "Show the help of a command: help run");
   CLI::App* version =
       app.add_subcommand("version", "Show the version of this program");
@@ -411,18 +408,21 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     return {
         .command = std::nullopt, .exit_code = 0, .text = *std::move(script)};
   }
-  line.address = std::string(kDefaultAddress);
-  if (!environment_address.empty()) line.address = environment_address;
-  if (!address->results().empty()) line.address = address->results().back();
+  line.endpoint = endpoint.Collect();
+  std::optional<ParsedCommandLine> refused;
+  const auto take = [&](auto options) {
+    if (options.ok()) {
+      line.command = *std::move(options);
+    } else {
+      refused = UsageError(options.status().message(), path());
+    }
+  };
   if (has_dashes && !run->parsed() && !session.parsed() && !service.parsed()) {
     return UsageError("-- has a meaning for run, session exec and up only",
                       path());
   }
   if (run->parsed()) {
-    absl::StatusOr<RunOptions> options =
-        run_flags.Collect(std::move(after_dashes));
-    if (!options.ok()) return UsageError(options.status().message(), "run ");
-    line.command = *std::move(options);
+    take(run_flags.Collect(std::move(after_dashes)));
   } else if (info->parsed()) {
     line.command = info_options;
   } else if (languages->parsed()) {
@@ -440,16 +440,11 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
     doctor_options.environment = doctor_environment->results();
     line.command = doctor_options;
   } else if (service.parsed()) {
-    absl::StatusOr<ServiceOptions> options =
-        service.Collect(std::move(after_dashes));
-    if (!options.ok()) return UsageError(options.status().message(), path());
-    line.command = *std::move(options);
+    take(service.Collect(std::move(after_dashes)));
   } else if (session.parsed()) {
     std::optional<std::vector<std::string>> words;
     if (has_dashes) words = std::move(after_dashes);
-    absl::StatusOr<SessionOptions> options = session.Collect(std::move(words));
-    if (!options.ok()) return UsageError(options.status().message(), path());
-    line.command = *std::move(options);
+    take(session.Collect(std::move(words)));
   } else if (policy.parsed()) {
     absl::StatusOr<PolicyCommandLine::Options> options = policy.Collect();
     if (!options.ok()) return UsageError(options.status().message(), path());
@@ -459,32 +454,27 @@ ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
       line.command = std::get<PolicyOptions>(*std::move(options));
     }
   } else if (layers.parsed()) {
-    absl::StatusOr<LayersOptions> options = layers.Collect();
-    if (!options.ok()) return UsageError(options.status().message(), path());
-    line.command = *std::move(options);
+    take(layers.Collect());
   } else if (audit.parsed()) {
-    absl::StatusOr<AuditOptions> options = audit.Collect();
-    if (!options.ok()) return UsageError(options.status().message(), path());
-    line.command = *std::move(options);
+    take(audit.Collect());
   } else if (mcp.parsed()) {
-    absl::StatusOr<McpOptions> options = mcp.Collect();
-    if (!options.ok()) return UsageError(options.status().message(), path());
-    line.command = *std::move(options);
+    take(mcp.Collect());
   } else if (agent.parsed()) {
-    absl::StatusOr<AgentOptions> options = agent.Collect();
-    if (!options.ok()) return UsageError(options.status().message(), path());
-    line.command = *std::move(options);
+    take(agent.Collect());
   } else if (operators.parsed()) {
-    absl::StatusOr<OperatorOptions> options = operators.Collect();
-    if (!options.ok()) return UsageError(options.status().message(), path());
-    line.command = *std::move(options);
+    take(operators.Collect());
+  } else if (identity.parsed()) {
+    take(identity.Collect());
+  } else if (cert.parsed()) {
+    take(cert.Collect());
   } else {
     return UsageError(
         "give a command: up, run, session, agent, info, languages, ps, kill, "
         "status, top, usage, approvals, policy, layers, doctor, audit, mcp, "
-        "logs or down",
+        "whoami, context, token, cert, logs or down",
         path());
   }
+  if (refused) return *std::move(refused);
   return {.command = std::move(line), .exit_code = 0, .text = ""};
 }
 

@@ -8,8 +8,11 @@
 
 #include "client/agent/agent_options.h"
 #include "client/audit/audit_options.h"
+#include "client/cert/cert_options.h"
 #include "client/cli/mcp_options.h"
+#include "client/connection/endpoint.h"
 #include "client/flags/options.h"
+#include "client/identity/identity_options.h"
 #include "client/layers/layer_options.h"
 #include "client/operator/operator_options.h"
 #include "client/policy/policy_options.h"
@@ -20,11 +23,12 @@ namespace sandglass::client {
 
 // A whole command line.
 struct CommandLine {
-  std::string address;
+  EndpointFlags endpoint;
   std::variant<RunOptions, InfoOptions, LanguagesOptions, PsOptions,
                KillOptions, DoctorOptions, SessionOptions, ApprovalsOptions,
                PolicyOptions, AuditOptions, LayersOptions, McpOptions,
-               AgentOptions, OperatorOptions, ServiceOptions>
+               AgentOptions, OperatorOptions, ServiceOptions, IdentityOptions,
+               CertOptions>
       command;
 };
 
@@ -36,11 +40,8 @@ struct ParsedCommandLine {
   std::string text;  // to standard output when exit_code is 0, else to stderr
 };
 
-// Parses the arguments after the program's name. `environment_address` is
-// the daemon's where they name none; empty: kDefaultAddress. Opens and reads no
-// files.
-ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments,
-                                   const std::string& environment_address);
+// Parses the arguments after the program's name. Opens and reads no files.
+ParsedCommandLine ParseCommandLine(std::vector<std::string> arguments);
 
 }  // namespace sandglass::client
 

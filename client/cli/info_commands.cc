@@ -137,9 +137,9 @@ std::string HostsText(const v1::ProfileInfo& profile) {
 }
 
 // Fetches the daemon's info and prints it in one of two ways.
-int ShowInfo(const std::string& address, bool json,
+int ShowInfo(const Endpoint& endpoint, bool json,
              std::string (*text)(const v1::GetServerInfoResponse&)) {
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   grpc::ClientContext context;
   SetQuickDeadline(context);
@@ -274,13 +274,13 @@ std::string InfoText(const v1::GetServerInfoResponse& info) {
   return absl::StrCat(text, TextTable(layers, "  "));
 }
 
-int InfoCommand(const std::string& address, const InfoOptions& options) {
-  return ShowInfo(address, options.json, &InfoText);
+int InfoCommand(const Endpoint& endpoint, const InfoOptions& options) {
+  return ShowInfo(endpoint, options.json, &InfoText);
 }
 
-int LanguagesCommand(const std::string& address,
+int LanguagesCommand(const Endpoint& endpoint,
                      const LanguagesOptions& options) {
-  return ShowInfo(address, options.json, &LanguagesText);
+  return ShowInfo(endpoint, options.json, &LanguagesText);
 }
 
 }  // namespace sandglass::client

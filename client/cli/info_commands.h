@@ -3,15 +3,15 @@
 
 #include <string>
 
+#include "client/connection/endpoint.h"
 #include "client/flags/options.h"
 #include "sandglass/v1/server_info.pb.h"
 
 namespace sandglass::client {
 
 // `sandglass info` and `sandglass languages`; they return the exit code.
-int InfoCommand(const std::string& address, const InfoOptions& options);
-int LanguagesCommand(const std::string& address,
-                     const LanguagesOptions& options);
+int InfoCommand(const Endpoint& endpoint, const InfoOptions& options);
+int LanguagesCommand(const Endpoint& endpoint, const LanguagesOptions& options);
 
 // The output of these commands, harmless for a terminal.
 std::string InfoText(const v1::GetServerInfoResponse& info);

@@ -98,9 +98,9 @@ absl::Status ServeMcpOverHttp(const McpProtocol& protocol,
 
 }  // namespace
 
-int McpCommand(const std::string& address, const McpOptions& options) {
+int McpCommand(const Endpoint& endpoint, const McpOptions& options) {
   // With a wrong address every call would fail.
-  const absl::StatusOr<Address> parsed = ParseAddress(address);
+  const absl::StatusOr<Address> parsed = ParseAddress(endpoint.address);
   if (!parsed.ok()) return Fail(parsed.status());
   const StopSignal stop;
   std::atomic<bool> told{false};
@@ -111,7 +111,7 @@ int McpCommand(const std::string& address, const McpOptions& options) {
         stop.Set();
       });
   if (!signals.ok()) return Fail(signals.status());
-  DaemonLink link(address);
+  DaemonLink link(endpoint);
   const McpProtocol protocol(DaemonTools(link, options.profile));
   if (options.http) {
     const absl::Status status = ServeMcpOverHttp(protocol, options, stop);

@@ -34,7 +34,10 @@ absl::StatusOr<McpOptions> McpCommandLine::Collect() const {
   options.token_file = ValueOf(token_file_);
   options.profile = ValueOf(profile_).value_or("");
   if (options.token_file && !options.http) {
-    return absl::InvalidArgumentError("--token-file needs --http");
+    return absl::InvalidArgumentError(
+        "--token-file needs --http, whose clients send that token; the file "
+        "with your own for the daemon stands before mcp: sandglass "
+        "--token-file FILE mcp");
   }
   return options;
 }

@@ -78,6 +78,8 @@ void GroupCommands(CLI::App& app) {
           {"policy", "Operation"},  {"approvals", "Operation"},
           {"audit", "Operation"},   {"help", "This tool"},
           {"version", "This tool"}, {"completion", "This tool"},
+          {"whoami", "Access"},     {"context", "Access"},
+          {"token", "Access"},      {"cert", "Access"},
       };
   for (CLI::App* command :
        app.get_subcommands([](const CLI::App*) { return true; })) {

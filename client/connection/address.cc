@@ -5,10 +5,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -44,6 +47,50 @@ absl::StatusOr<Address> ParseUnix(absl::string_view text,
   return address;
 }
 
+bool IsHostName(absl::string_view host) {
+  return !host.empty() && host.size() <= 253 && host.front() != '-' &&
+         host.front() != '.' &&
+         std::all_of(host.begin(), host.end(), [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_';
+         });
+}
+
+// Takes the brackets off the host, finds out whether it is this machine, and
+// sets `tls` where it isn't.
+absl::Status ReadHost(Address& address) {
+  std::string& host = address.host;
+  const std::string number = host == "localhost" ? "127.0.0.1" : host;
+  sockaddr_in v4 = {};
+  sockaddr_in6 v6 = {};
+  bool loopback = false;
+  if (inet_pton(AF_INET, number.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(address.port);
+    loopback = (ntohl(v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+    std::memcpy(&address.socket_address, &v4, sizeof(v4));
+    address.socket_address_length = sizeof(v4);
+  } else if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+    if (inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) != 1) {
+      return absl::InvalidArgumentError(
+          "what stands in brackets is no IPv6 address");
+    }
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(address.port);
+    loopback = IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+    std::memcpy(&address.socket_address, &v6, sizeof(v6));
+    address.socket_address_length = sizeof(v6);
+  } else if (absl::StrContains(host, ':')) {
+    return absl::InvalidArgumentError(
+        "an IPv6 address is written in brackets, as in [::1]:8443");
+  } else if (!IsHostName(host)) {
+    return absl::InvalidArgumentError(
+        "its host is neither a name nor an IP address");
+  }
+  if (!loopback) address.tls = true;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string OwnStateDirectory() {
@@ -68,48 +115,37 @@ std::string UsualAddress() {
              : std::string(kDefaultAddress);
 }
 
+std::string Address::HostAndPort() const {
+  const bool v6 = absl::StrContains(host, ':');
+  return absl::StrCat(v6 ? "[" : "", host, v6 ? "]:" : ":", port);
+}
+
 absl::StatusOr<Address> ParseAddress(absl::string_view text) {
   absl::string_view rest = text;
   if (absl::ConsumePrefix(&rest, "unix:")) return ParseUnix(text, rest);
-
-  const size_t colon = text.rfind(':');
-  uint32_t port = 0;
-  if (colon == absl::string_view::npos ||
-      !absl::SimpleAtoi(text.substr(colon + 1), &port) || port == 0 ||
-      port > 65535) {
-    return Bad(text,
-               "write unix:/path/to/socket, or 127.0.0.1:PORT with a port "
-               "from 1 to 65535");
-  }
-  std::string host(text.substr(0, colon));
-  if (host == "localhost") host = "127.0.0.1";
   Address address;
   address.text = std::string(text);
-  sockaddr_in v4 = {};
-  sockaddr_in6 v6 = {};
-  bool loopback = false;
-  if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(static_cast<uint16_t>(port));
-    loopback = (ntohl(v4.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
-    std::memcpy(&address.socket_address, &v4, sizeof(v4));
-    address.socket_address_length = sizeof(v4);
-  } else if (host.size() > 2 && host.front() == '[' && host.back() == ']' &&
-             inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(),
-                       &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(static_cast<uint16_t>(port));
-    loopback = IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
-    std::memcpy(&address.socket_address, &v6, sizeof(v6));
-    address.socket_address_length = sizeof(v6);
+  if (absl::ConsumePrefix(&rest, "https://")) {
+    address.tls = true;
+    absl::ConsumeSuffix(&rest, "/");
+  } else {
+    // gRPC's own form, for names and numbers alike.
+    address.tls = absl::ConsumePrefix(&rest, "dns:///");
   }
-  if (!loopback) {
-    return Bad(text, absl::StrCat("'", host,
-                                  "' is not a loopback address (127.0.0.1, "
-                                  "[::1] or localhost), and there is no TLS "
-                                  "to go further"));
+  const size_t colon = rest.rfind(':');
+  uint32_t port = 0;
+  if (colon == absl::string_view::npos ||
+      !absl::SimpleAtoi(rest.substr(colon + 1), &port) || port == 0 ||
+      port > 65535) {
+    return Bad(text,
+               "write unix:/path/to/socket, 127.0.0.1:PORT, or HOST:PORT of a "
+               "daemon that is reached by TLS, with a port from 1 to 65535");
   }
-  return address;
+  address.port = static_cast<uint16_t>(port);
+  address.host = std::string(rest.substr(0, colon));
+  const absl::Status host = ReadHost(address);
+  return host.ok() ? absl::StatusOr<Address>(std::move(address))
+                   : Bad(text, host.message());
 }
 
 }  // namespace sandglass::client

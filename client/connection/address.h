@@ -26,13 +26,23 @@ std::string UsualAddress();
 struct Address {
   std::string text;       // as it was given
   std::string unix_path;  // empty for TCP
+  // For TCP: a name or an address, without brackets.
+  std::string host;
+  uint16_t port = 0;
+  // Whether TLS is spoken there. On loopback, plain text is meant unless
+  // something says otherwise.
+  bool tls = false;
+  // Of a unix socket or a loopback address; others are looked up later.
   sockaddr_storage socket_address = {};
   socklen_t socket_address_length = 0;
+
+  // "host:port", with brackets where an IPv6 address needs them.
+  std::string HostAndPort() const;
 };
 
-// Reads "unix:/path" or "host:port", where host is a loopback address
-// (127.0.0.0/8, [::1]) or "localhost" (127.0.0.1): for other addresses the
-// daemon has no TLS or authentication yet. Never asks a name server.
+// Reads "unix:/path", "host:port", "https://host:port" or "dns:///host:port".
+// Without TLS are only unix sockets and "host:port" of a loopback address
+// (127.0.0.0/8, [::1]) or "localhost" (127.0.0.1). Never asks a name server.
 absl::StatusOr<Address> ParseAddress(absl::string_view text);
 
 }  // namespace sandglass::client

@@ -22,9 +22,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/base/terminal_filter.h"
-#include "client/connection/traceparent.h"
 #include "grpcpp/create_channel_posix.h"
-#include "grpcpp/support/channel_arguments.h"
 
 namespace sandglass::client {
 namespace {
@@ -201,9 +199,7 @@ absl::StatusOr<UniqueFd> Connect(const Address& address) {
   return fd;
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
-                                           std::string traceparent,
-                                           absl::Duration patience) {
+grpc::ChannelArguments DaemonChannelArguments(absl::Duration patience) {
   grpc::ChannelArguments arguments;
   const int milliseconds =
       static_cast<int>(absl::ToInt64Milliseconds(patience));
@@ -215,17 +211,15 @@ std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
       static_cast<int>(kMaxMessageBytes + kMessageSlackBytes));
   arguments.SetMaxSendMessageSize(
       static_cast<int>(kMaxMessageBytes + kMessageSlackBytes));
-  constexpr char kTarget[] = "sandglass";
-  if (traceparent.empty()) {
-    return grpc::CreateCustomInsecureChannelFromFd(
-        kTarget, connection.Release(), arguments);
-  }
-  std::vector<
-      std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
-      interceptors;
-  interceptors.push_back(SendTraceparent(std::move(traceparent)));
+  return arguments;
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(UniqueFd connection,
+                                           std::vector<CallMetadata> metadata,
+                                           absl::Duration patience) {
   return grpc::experimental::CreateCustomInsecureChannelWithInterceptorsFromFd(
-      kTarget, connection.Release(), arguments, std::move(interceptors));
+      "sandglass", connection.Release(), DaemonChannelArguments(patience),
+      SendMetadata(std::move(metadata)));
 }
 
 }  // namespace sandglass::client

@@ -7,10 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/base/unique_fd.h"
+#include "client/connection/endpoint.h"
 #include "google/protobuf/message.h"
+#include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "sandglass/v1/exec_service.grpc.pb.h"
 #include "sandglass/v1/file_service.grpc.pb.h"
+#include "sandglass/v1/identity_service.grpc.pb.h"
 #include "sandglass/v1/layer_service.grpc.pb.h"
 #include "sandglass/v1/operator_service.grpc.pb.h"
 #include "sandglass/v1/policy_service.grpc.pb.h"
@@ -22,6 +25,7 @@ namespace sandglass::client {
 // A daemon to which we have connected.
 struct Daemon {
   std::string address;  // as the user gave it
+  Endpoint endpoint;    // to open it again
   std::unique_ptr<v1::SandboxService::Stub> stub;
   std::unique_ptr<v1::SessionService::Stub> sessions;
   std::unique_ptr<v1::FileService::Stub> files;
@@ -29,14 +33,20 @@ struct Daemon {
   std::unique_ptr<v1::PolicyService::Stub> policy;
   std::unique_ptr<v1::LayerService::Stub> layers;
   std::unique_ptr<v1::OperatorService::Stub> operators;
-  UniqueFd connection;  // a duplicate, for IsConnected
+  std::unique_ptr<v1::IdentityService::Stub> identity;
+  UniqueFd connection;  // a duplicate, for IsConnected; none with TLS
+  // With TLS it connects anew by itself when the connection breaks.
+  std::shared_ptr<grpc::Channel> channel;
+
+  bool reconnects() const { return !connection.valid(); }
 };
 
-// Connects; see ParseAddress and Connect for the errors. Its calls belong to
-// the trace in the environment, unless they have another.
-absl::StatusOr<Daemon> OpenDaemon(const std::string& address);
+// Connects; see ParseAddress, Connect and OpenTlsChannel for the errors. Its
+// calls belong to the trace in the environment, unless they have another.
+absl::StatusOr<Daemon> OpenDaemon(const Endpoint& endpoint);
 
-// False once the connection has ended: all further calls would fail.
+// False once the connection has ended, or can't be made anew: all further calls
+// would fail.
 bool IsConnected(const Daemon& daemon);
 
 // Sets a deadline of 10 s for a call that the daemon answers from memory.

@@ -50,7 +50,7 @@ std::string Indented(absl::string_view text) {
 
 // What to do about an error with this reason; empty when its message says so.
 absl::string_view AdviceFor(absl::string_view reason) {
-  static constexpr std::array<std::array<absl::string_view, 2>, 10> kAdvice = {
+  static constexpr std::array<std::array<absl::string_view, 2>, 13> kAdvice = {
       {{"RUN_NOT_FOUND", "sandglass ps shows yours"},
        {"LAYER_NOT_FOUND", "sandglass layers list shows those there are"},
        {"SESSION_NOT_FOUND", "sandglass session list shows yours"},
@@ -68,7 +68,15 @@ absl::string_view AdviceFor(absl::string_view reason) {
         "--profile takes another"},
        {"PROGRAM_NOT_FOUND",
         "a line for a shell goes after -c: sandglass session exec ID -c "
-        "LINE"}}};
+        "LINE"},
+       {"NO_CREDENTIALS",
+        "give a token (--token-file FILE, SANDGLASS_TOKEN) or a certificate "
+        "(--cert, --key); sandglass context add keeps them"},
+       {"BAD_CREDENTIALS",
+        "the token or certificate may have expired or been revoked; ask "
+        "whoever "
+        "runs the daemon for another"},
+       {"MISSING_SCOPE", "sandglass whoami shows what you may do"}}};
   for (const auto& [name, advice] : kAdvice) {
     if (name == reason) return advice;
   }

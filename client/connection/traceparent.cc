@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 namespace sandglass::client {
 namespace {
-
-namespace gx = grpc::experimental;
 
 constexpr size_t kLength = 55;
 // The places of the dashes: after version, trace and parent.
@@ -23,39 +20,6 @@ bool IsHex(absl::string_view text) {
 bool IsZero(absl::string_view text) {
   return text.find_first_not_of('0') == absl::string_view::npos;
 }
-
-class Sender final : public gx::Interceptor {
- public:
-  explicit Sender(const std::string& traceparent) : traceparent_(traceparent) {}
-
-  void Intercept(gx::InterceptorBatchMethods* methods) override {
-    if (methods->QueryInterceptionHookPoint(
-            gx::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
-      auto& metadata = *methods->GetSendInitialMetadata();
-      if (metadata.find(kTraceparent) == metadata.end()) {
-        metadata.emplace(kTraceparent, traceparent_);
-      }
-    }
-    methods->Proceed();
-  }
-
- private:
-  const std::string& traceparent_;
-};
-
-class Factory final : public gx::ClientInterceptorFactoryInterface {
- public:
-  explicit Factory(std::string traceparent)
-      : traceparent_(std::move(traceparent)) {}
-
-  // The caller owns the result, which must not outlive the channel's calls.
-  gx::Interceptor* CreateClientInterceptor(gx::ClientRpcInfo*) override {
-    return std::make_unique<Sender>(traceparent_).release();
-  }
-
- private:
-  const std::string traceparent_;
-};
 
 }  // namespace
 
@@ -84,11 +48,6 @@ std::string EnvironmentTraceparent() {
   const char* text =
       std::getenv("TRACEPARENT");  // NOLINT(concurrency-mt-unsafe)
   return text != nullptr && IsTraceparent(text) ? text : "";
-}
-
-std::unique_ptr<gx::ClientInterceptorFactoryInterface> SendTraceparent(
-    std::string traceparent) {
-  return std::make_unique<Factory>(std::move(traceparent));
 }
 
 }  // namespace sandglass::client

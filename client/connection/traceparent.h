@@ -1,11 +1,9 @@
 #ifndef SANDGLASS_CLIENT_CONNECTION_TRACEPARENT_H_
 #define SANDGLASS_CLIENT_CONNECTION_TRACEPARENT_H_
 
-#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "grpcpp/support/client_interceptor.h"
 
 namespace sandglass::client {
 
@@ -19,11 +17,6 @@ bool IsTraceparent(absl::string_view text);
 
 // $TRACEPARENT if it is well-formed, else empty.
 std::string EnvironmentTraceparent();
-
-// Adds this traceparent to those calls of a channel that have none of their
-// own.
-std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>
-SendTraceparent(std::string traceparent);
 
 }  // namespace sandglass::client
 

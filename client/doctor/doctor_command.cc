@@ -49,17 +49,17 @@ int Interrupted(int signal) {
 
 }  // namespace
 
-int DoctorCommand(const std::string& address, const DoctorOptions& options) {
+int DoctorCommand(const Endpoint& endpoint, const DoctorOptions& options) {
   // ORDER: before the channel, whose threads inherit the signal mask.
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
 
   const absl::Time start = absl::Now();
   Examination examination;
-  examination.address = address;
+  examination.address = endpoint.address;
   examination.profile = options.profile.empty() ? "default" : options.profile;
   examination.quick = options.quick;
   Asker asker(*daemon, **interrupts, examination.profile);

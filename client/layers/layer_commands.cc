@@ -149,12 +149,12 @@ std::string LayersText(const v1::ListLayersResponse& layers) {
       FormatByteSize(layers.max_bytes()), "\n");
 }
 
-int LayersCommand(const std::string& address, const LayersOptions& options) {
+int LayersCommand(const Endpoint& endpoint, const LayersOptions& options) {
   // ORDER: before gRPC's threads are started.
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   if (const auto* list = std::get_if<ListLayersOptions>(&options)) {
     return List(*daemon, *list);

@@ -12,7 +12,7 @@ DaemonLink::Get() {
   }
   // Calls that still use the old connection will end by themselves.
   connection_ = nullptr;
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address_);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint_);
   if (!daemon.ok()) return daemon.status();
   connection_ = std::make_shared<const Connection>(*std::move(daemon));
   return connection_;

@@ -2,12 +2,12 @@
 #define SANDGLASS_CLIENT_MCP_DAEMON_LINK_H_
 
 #include <memory>
-#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "client/connection/daemon.h"
+#include "client/connection/endpoint.h"
 #include "client/toolbox/toolbox.h"
 
 namespace sandglass::client {
@@ -25,14 +25,14 @@ class DaemonLink {
   };
 
   // Doesn't connect yet.
-  explicit DaemonLink(std::string address) : address_(std::move(address)) {}
+  explicit DaemonLink(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
 
   // Returns the errors of OpenDaemon.
   absl::StatusOr<std::shared_ptr<const Connection>> Get()
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  const std::string address_;
+  const Endpoint endpoint_;
   absl::Mutex mutex_;
   std::shared_ptr<const Connection> connection_ ABSL_GUARDED_BY(mutex_);
 };

@@ -57,10 +57,10 @@ int UsageOfAudit(const UsageOptions& options) {
 }
 
 struct Dispatch {
-  const std::string& address;
+  const Endpoint& endpoint;
 
   int operator()(const StatusOptions& options) const {
-    absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+    absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
     if (!daemon.ok()) return Fail(daemon.status());
     grpc::ClientContext context;
     SetQuickDeadline(context);
@@ -77,14 +77,14 @@ struct Dispatch {
   }
 
   int operator()(const TopOptions& options) const {
-    return TopCommand(address, options);
+    return TopCommand(endpoint, options);
   }
 
   int operator()(const UsageOptions& options) const {
     if (options.audit) return UsageOfAudit(options);
     const absl::Status checked = CheckUtf8("--caller", options.caller);
     if (!checked.ok()) return Fail(checked);
-    absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+    absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
     if (!daemon.ok()) return Fail(daemon.status());
     grpc::ClientContext context;
     SetQuickDeadline(context);
@@ -99,9 +99,8 @@ struct Dispatch {
 
 }  // namespace
 
-int OperatorCommand(const std::string& address,
-                    const OperatorOptions& options) {
-  return std::visit(Dispatch{address}, options);
+int OperatorCommand(const Endpoint& endpoint, const OperatorOptions& options) {
+  return std::visit(Dispatch{endpoint}, options);
 }
 
 }  // namespace sandglass::client

@@ -214,7 +214,7 @@ int PrintOnce(const View& view) {
 
 }  // namespace
 
-int TopCommand(const std::string& address, const TopOptions& options) {
+int TopCommand(const Endpoint& endpoint, const TopOptions& options) {
   const bool live = !options.once && !options.json &&
                     isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
   // ORDER: before the poller, whose threads inherit the signal mask.
@@ -222,7 +222,7 @@ int TopCommand(const std::string& address, const TopOptions& options) {
   if (const absl::Status started = signals.Start(); !started.ok()) {
     return Fail(started);
   }
-  TopPoller poller(address, options.interval);
+  TopPoller poller(endpoint, options.interval);
   View view;
   // Rates need two results.
   for (int i = live || options.json ? 1 : 2; i > 0; --i) {

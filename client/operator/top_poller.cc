@@ -49,8 +49,8 @@ grpc::Status FillSnapshot(const Daemon& daemon, CallCancel& cancel,
 
 }  // namespace
 
-TopPoller::TopPoller(std::string address, absl::Duration interval)
-    : address_(std::move(address)),
+TopPoller::TopPoller(Endpoint endpoint, absl::Duration interval)
+    : endpoint_(std::move(endpoint)),
       interval_(interval),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { Work(); }) {}
@@ -74,7 +74,7 @@ std::optional<TopLook> TopPoller::Pop() {
 TopLook TopPoller::Poll(std::optional<Daemon>& daemon) {
   TopLook look;
   if (!daemon) {
-    absl::StatusOr<Daemon> opened = OpenDaemon(address_);
+    absl::StatusOr<Daemon> opened = OpenDaemon(endpoint_);
     if (!opened.ok()) {
       look.trouble = std::string(opened.status().message());
       return look;
@@ -87,7 +87,7 @@ TopLook TopPoller::Poll(std::optional<Daemon>& daemon) {
     look.snapshot = std::move(snapshot);
     return look;
   }
-  const std::string text = RpcErrorText(status, address_);
+  const std::string text = RpcErrorText(status, endpoint_.address);
   look.trouble = std::string(
       absl::StripSuffix(absl::StripPrefix(text, "sandglass: "), "\n"));
   if (IsConnectionLoss(status)) daemon.reset();

@@ -12,6 +12,7 @@
 #include "client/base/unique_fd.h"
 #include "client/connection/cancellable_call.h"
 #include "client/connection/daemon.h"
+#include "client/connection/endpoint.h"
 #include "client/operator/top_screen.h"
 
 namespace sandglass::client {
@@ -27,7 +28,7 @@ struct TopLook {
 // away, it connects anew each time.
 class TopPoller {
  public:
-  TopPoller(std::string address, absl::Duration interval);
+  TopPoller(Endpoint endpoint, absl::Duration interval);
   // Ends the call in progress.
   ~TopPoller();
   TopPoller(const TopPoller&) = delete;
@@ -43,7 +44,7 @@ class TopPoller {
   void Work() ABSL_LOCKS_EXCLUDED(mutex_);
   TopLook Poll(std::optional<Daemon>& daemon);
 
-  const std::string address_;
+  const Endpoint endpoint_;
   const absl::Duration interval_;
   const UniqueFd wake_;
   CallCancel cancel_;

@@ -238,9 +238,9 @@ std::string ApprovalText(const v1::Approval& approval) {
   return absl::StrCat(text, InputTexts(approval));
 }
 
-int ApprovalsCommand(const std::string& address,
+int ApprovalsCommand(const Endpoint& endpoint,
                      const ApprovalsOptions& options) {
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   if (const auto* list = std::get_if<ListApprovalsOptions>(&options)) {
     return List(*daemon, *list);
@@ -251,8 +251,8 @@ int ApprovalsCommand(const std::string& address,
   return Answer(*daemon, std::get<AnswerApprovalOptions>(options));
 }
 
-int PolicyCommand(const std::string& address, const PolicyOptions& options) {
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+int PolicyCommand(const Endpoint& endpoint, const PolicyOptions& options) {
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   if (const auto* check = std::get_if<CheckPolicyOptions>(&options)) {
     return Check(*daemon, *check);

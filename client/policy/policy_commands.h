@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "client/connection/endpoint.h"
 #include "client/policy/policy_options.h"
 #include "sandglass/v1/policy.pb.h"
 
@@ -11,9 +12,8 @@ namespace sandglass::client {
 // `sandglass approvals …` and `sandglass policy …`. Each returns the exit code:
 // "policy check" returns 1 for a profile with problems, "policy test" the code
 // of a run with this decision.
-int ApprovalsCommand(const std::string& address,
-                     const ApprovalsOptions& options);
-int PolicyCommand(const std::string& address, const PolicyOptions& options);
+int ApprovalsCommand(const Endpoint& endpoint, const ApprovalsOptions& options);
+int PolicyCommand(const Endpoint& endpoint, const PolicyOptions& options);
 
 // A list of approvals, and one approval with its program, as text for people.
 std::string ApprovalsText(const v1::ListApprovalsResponse& approvals);

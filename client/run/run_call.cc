@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <random>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "client/base/exit_codes.h"
@@ -175,6 +177,35 @@ int Conclude(const CallEnd& end, const RunOptions& options,
   return code == kExitOk && !all_there ? kExitError : code;
 }
 
+// Over a network, a connection may break while the daemon goes on. An id makes
+// it safe to ask again: the daemon then joins the run that it has, or answers
+// from memory. Programs by themselves only: if the daemon noticed the break, it
+// has stopped the run and begins it anew, which is nothing to a jail that is
+// thrown away, but not to a session whose state a cell has changed.
+void MakeRepeatable(const Daemon& daemon, v1::RunCodeRequest& request) {
+  if (!daemon.reconnects() || !request.session_id().empty() ||
+      !request.request_id().empty()) {
+    return;
+  }
+  std::random_device random;
+  request.set_request_id(absl::StrFormat("sandglass-%08x%08x%08x%08x", random(),
+                                         random(), random(), random()));
+}
+
+// Whether the call may be made once more, after a pause. Not when something of
+// it was shown: a second answer would show that again.
+bool MayRepeat(const Daemon& daemon, const v1::RunCodeRequest& request,
+               const CallEnd& end, int tries) {
+  constexpr int kMostTries = 4;
+  if (!daemon.reconnects() || !IsConnectionLoss(end.status) ||
+      request.request_id().empty() || !request.session_id().empty() ||
+      !end.run_id.empty() || tries >= kMostTries) {
+    return false;
+  }
+  absl::SleepFor(absl::Milliseconds(200) * (1 << tries));
+  return true;
+}
+
 // Whether the person at this terminal may allow the run to start.
 bool MayAskHere(const v1::RunCodeResponse& response,
                 const RunOptions& options) {
@@ -199,11 +230,15 @@ int CarryOutRun(const Daemon& daemon, v1::RunCodeRequest request,
         printer.Line(absl::StrCat("sandglass: ", line));
       },
       [&] { return interrupts.signal() != 0; });
+  MakeRepeatable(daemon, request);
   CallEnd end;
+  int tries = 0;
   do {
     end = stream ? CallStreaming(daemon, request, interrupts, rich)
                  : CallUnary(daemon, request, interrupts);
-  } while (wait.Again(end.status));
+    ++tries;
+  } while (wait.Again(end.status) || (interrupts.signal() == 0 &&
+                                      MayRepeat(daemon, request, end, tries)));
   if (end.response) {
     if (MayAskHere(*end.response, options)) {
       const std::optional<int> code =

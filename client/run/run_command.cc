@@ -41,7 +41,7 @@ int InferLanguage(const Daemon& daemon, const RunOptions& options,
 
 }  // namespace
 
-int RunCommand(const std::string& address, const RunOptions& options) {
+int RunCommand(const Endpoint& endpoint, const RunOptions& options) {
   absl::StatusOr<v1::RunCodeRequest> request = BuildRunRequest(options);
   if (!request.ok()) return Fail(request.status());
   std::optional<FetchWriter> writer;
@@ -62,7 +62,7 @@ int RunCommand(const std::string& address, const RunOptions& options) {
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   if (request->language().empty()) {
     const int code = InferLanguage(*daemon, options, **interrupts, *request);

@@ -1,15 +1,14 @@
 #ifndef SANDGLASS_CLIENT_RUN_RUN_COMMAND_H_
 #define SANDGLASS_CLIENT_RUN_RUN_COMMAND_H_
 
-#include <string>
-
+#include "client/connection/endpoint.h"
 #include "client/flags/options.h"
 
 namespace sandglass::client {
 
 // `sandglass run`. Returns the exit code (see exit_codes.h). SIGPIPE must be
 // ignored, and there must be no other thread yet.
-int RunCommand(const std::string& address, const RunOptions& options);
+int RunCommand(const Endpoint& endpoint, const RunOptions& options);
 
 }  // namespace sandglass::client
 

@@ -93,8 +93,8 @@ std::string RunsText(const v1::ListRunsResponse& runs) {
   return TextTable(rows, "");
 }
 
-int PsCommand(const std::string& address, const PsOptions& options) {
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+int PsCommand(const Endpoint& endpoint, const PsOptions& options) {
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   v1::ListRunsResponse runs;
   v1::ListRunsRequest all = BaseRequest(options);
@@ -106,11 +106,11 @@ int PsCommand(const std::string& address, const PsOptions& options) {
   return options.json ? PrintJson(runs) : PrintText(RunsText(runs));
 }
 
-int KillCommand(const std::string& address, const KillOptions& options) {
+int KillCommand(const Endpoint& endpoint, const KillOptions& options) {
   if (FindInvalidUtf8(options.run_id) != absl::string_view::npos) {
     return Fail(absl::InvalidArgumentError("a run id is UTF-8"));
   }
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   grpc::ClientContext context;
   SetQuickDeadline(context);

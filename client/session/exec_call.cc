@@ -159,13 +159,13 @@ int FailExec(const grpc::Status& status, const Daemon& daemon) {
   return code;
 }
 
-int CarryOutExec(const std::string& address, const v1::ExecuteRequest& first,
+int CarryOutExec(const Endpoint& endpoint, const v1::ExecuteRequest& first,
                  ExecCallOptions options) {
   // ORDER: before the channel, whose threads inherit the signal mask.
   absl::StatusOr<std::unique_ptr<ExecSignals>> signals =
       ExecSignals::Start(options);
   if (!signals.ok()) return Fail(signals.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   if (options.attached) {
     options.terminal = HasTerminal(*daemon, options);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "client/connection/daemon.h"
+#include "client/connection/endpoint.h"
 #include "sandglass/v1/exec.pb.h"
 
 namespace sandglass::client {
@@ -25,7 +26,7 @@ struct ExecCallOptions {
 // command ends or the user leaves it. Prints its output. Makes the connection
 // itself. Returns the exit code: that of ExitCodeFor for the command, or 0 when
 // the user left it by keys.
-int CarryOutExec(const std::string& address, const v1::ExecuteRequest& first,
+int CarryOutExec(const Endpoint& endpoint, const v1::ExecuteRequest& first,
                  ExecCallOptions options);
 
 // Prints why a command could not be started. Returns the exit code: that of

@@ -274,44 +274,44 @@ int Run(const Daemon& daemon, const SessionDeleteOptions& options) {
 }
 
 struct Dispatch {
-  const std::string& address;
+  const Endpoint& endpoint;
   // This command reads its inputs before it connects.
   int operator()(const SessionRunOptions& options) const {
-    return SessionRunCommand(address, options);
+    return SessionRunCommand(endpoint, options);
   }
   // These commands set up signals before they connect.
   int operator()(const SessionPutOptions& options) const {
-    return SessionPutCommand(address, options);
+    return SessionPutCommand(endpoint, options);
   }
   int operator()(const SessionGetOptions& options) const {
-    return SessionGetCommand(address, options);
+    return SessionGetCommand(endpoint, options);
   }
   int operator()(const SessionCatOptions& options) const {
-    return SessionCatCommand(address, options);
+    return SessionCatCommand(endpoint, options);
   }
   int operator()(const SessionSnapshotOptions& options) const {
-    return SessionSnapshotCommand(address, options);
+    return SessionSnapshotCommand(endpoint, options);
   }
   int operator()(const SessionRestoreOptions& options) const {
-    return SessionRestoreCommand(address, options);
+    return SessionRestoreCommand(endpoint, options);
   }
   int operator()(const SessionExecOptions& options) const {
-    return SessionExecCommand(address, options);
+    return SessionExecCommand(endpoint, options);
   }
   int operator()(const SessionAttachOptions& options) const {
-    return SessionAttachCommand(address, options);
+    return SessionAttachCommand(endpoint, options);
   }
   template <typename Options>
   int operator()(const Options& options) const {
-    absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+    absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
     return daemon.ok() ? Run(*daemon, options) : Fail(daemon.status());
   }
 };
 
 }  // namespace
 
-int SessionCommand(const std::string& address, const SessionOptions& options) {
-  return std::visit(Dispatch{address}, options);
+int SessionCommand(const Endpoint& endpoint, const SessionOptions& options) {
+  return std::visit(Dispatch{endpoint}, options);
 }
 
 }  // namespace sandglass::client

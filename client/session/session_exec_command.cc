@@ -62,9 +62,9 @@ absl::Status CheckStrings(const v1::ExecSpec& spec) {
   return status;
 }
 
-int StartInBackground(const std::string& address, v1::ExecSpec spec,
+int StartInBackground(const Endpoint& endpoint, v1::ExecSpec spec,
                       bool interactive) {
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   v1::StartExecRequest request;
   *request.mutable_spec() = std::move(spec);
@@ -104,7 +104,7 @@ absl::StatusOr<v1::ExecSpec> BuildExecSpec(const SessionExecOptions& options,
   return spec;
 }
 
-int SessionExecCommand(const std::string& address,
+int SessionExecCommand(const Endpoint& endpoint,
                        const SessionExecOptions& options) {
   if (options.shell &&
       (!IsTerminal(STDIN_FILENO) || !IsTerminal(STDOUT_FILENO))) {
@@ -119,7 +119,7 @@ int SessionExecCommand(const std::string& address,
   if (!spec.ok()) return Fail(spec.status());
   if (options.terminal) *spec->mutable_terminal() = SizeOf(STDIN_FILENO);
   if (options.background) {
-    return StartInBackground(address, *std::move(spec), options.interactive);
+    return StartInBackground(endpoint, *std::move(spec), options.interactive);
   }
   ExecCallOptions call;
   call.session_id = options.session_id;
@@ -130,10 +130,10 @@ int SessionExecCommand(const std::string& address,
   spec->set_open_stdin(call.forward_stdin);
   v1::ExecuteRequest first;
   *first.mutable_start()->mutable_spec() = *std::move(spec);
-  return CarryOutExec(address, first, call);
+  return CarryOutExec(endpoint, first, call);
 }
 
-int SessionAttachCommand(const std::string& address,
+int SessionAttachCommand(const Endpoint& endpoint,
                          const SessionAttachOptions& options) {
   absl::Status checked = CheckId(options.session_id);
   checked.Update(CheckUtf8("EXEC", options.exec_id));
@@ -146,7 +146,7 @@ int SessionAttachCommand(const std::string& address,
   v1::ExecuteRequest first;
   first.mutable_attach()->set_session_id(options.session_id);
   first.mutable_attach()->set_exec_id(options.exec_id);
-  return CarryOutExec(address, first, call);
+  return CarryOutExec(endpoint, first, call);
 }
 
 int Run(const Daemon& daemon, const SessionPsOptions& options) {

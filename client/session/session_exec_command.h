@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/connection/daemon.h"
+#include "client/connection/endpoint.h"
 #include "client/session/session_options.h"
 #include "sandglass/v1/exec.pb.h"
 
@@ -12,9 +13,9 @@ namespace sandglass::client {
 
 // `sandglass session exec` and `shell`, and `attach`. They return the exit
 // code.
-int SessionExecCommand(const std::string& address,
+int SessionExecCommand(const Endpoint& endpoint,
                        const SessionExecOptions& options);
-int SessionAttachCommand(const std::string& address,
+int SessionAttachCommand(const Endpoint& endpoint,
                          const SessionAttachOptions& options);
 
 // `sandglass session ps`, `stop` and `fork`.

@@ -125,7 +125,7 @@ int Run(const Daemon& daemon, const SessionLsOptions& options) {
                       : PrintText(EntriesText(entries, options));
 }
 
-int SessionRestoreCommand(const std::string& address,
+int SessionRestoreCommand(const Endpoint& endpoint,
                           const SessionRestoreOptions& options) {
   absl::Status checked = CheckId(options.session_id);
   checked.Update(CheckUtf8("PATH", options.path));
@@ -143,7 +143,7 @@ int SessionRestoreCommand(const std::string& address,
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   const RemoteFiles remote(*daemon, options.session_id, **interrupts);
   v1::RestoreFilesStart start;

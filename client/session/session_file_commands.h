@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "client/connection/daemon.h"
+#include "client/connection/endpoint.h"
 #include "client/session/session_options.h"
 #include "sandglass/v1/files.pb.h"
 
@@ -14,7 +15,7 @@ namespace sandglass::client {
 int Run(const Daemon& daemon, const SessionLsOptions& options);
 
 // `sandglass session restore`.
-int SessionRestoreCommand(const std::string& address,
+int SessionRestoreCommand(const Endpoint& endpoint,
                           const SessionRestoreOptions& options);
 
 // The output of `ls` for these entries and options; times are in the local time

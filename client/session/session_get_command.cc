@@ -22,7 +22,7 @@ namespace {
 
 // Sets up what copying needs and calls `copy`.
 template <typename Copy>
-int WithRemote(const std::string& address, const std::string& session_id,
+int WithRemote(const Endpoint& endpoint, const std::string& session_id,
                Copy copy) {
   const absl::Status checked = CheckId(session_id);
   if (!checked.ok()) return Fail(checked);
@@ -30,7 +30,7 @@ int WithRemote(const std::string& address, const std::string& session_id,
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   return copy(RemoteFiles(*daemon, session_id, **interrupts));
 }
@@ -85,26 +85,26 @@ int PrintSnapshot(const RemoteFiles& remote,
 
 }  // namespace
 
-int SessionGetCommand(const std::string& address,
+int SessionGetCommand(const Endpoint& endpoint,
                       const SessionGetOptions& options) {
   const absl::Status checked = CheckUtf8("REMOTE", options.remote);
   if (!checked.ok()) return Fail(checked);
   return WithRemote(
-      address, options.session_id, [&](const RemoteFiles& remote) {
+      endpoint, options.session_id, [&](const RemoteFiles& remote) {
         return options.local == "-"
                    ? PrintFile(remote, options.remote)
                    : Download(remote).Run(options.remote, options.local);
       });
 }
 
-int SessionCatCommand(const std::string& address,
+int SessionCatCommand(const Endpoint& endpoint,
                       const SessionCatOptions& options) {
   absl::Status checked;
   for (const std::string& path : options.remote) {
     checked.Update(CheckUtf8("REMOTE", path));
   }
   if (!checked.ok()) return Fail(checked);
-  return WithRemote(address, options.session_id,
+  return WithRemote(endpoint, options.session_id,
                     [&](const RemoteFiles& remote) {
                       int code = kExitOk;
                       for (const std::string& path : options.remote) {
@@ -116,7 +116,7 @@ int SessionCatCommand(const std::string& address,
                     });
 }
 
-int SessionSnapshotCommand(const std::string& address,
+int SessionSnapshotCommand(const Endpoint& endpoint,
                            const SessionSnapshotOptions& options) {
   const absl::Status checked = CheckUtf8("PATH", options.path);
   if (!checked.ok()) return Fail(checked);
@@ -125,7 +125,7 @@ int SessionSnapshotCommand(const std::string& address,
         "an archive is nothing for a terminal; name a file with -o FILE or "
         "redirect standard output"));
   }
-  return WithRemote(address, options.session_id,
+  return WithRemote(endpoint, options.session_id,
                     [&](const RemoteFiles& remote) {
                       return options.output ? SaveSnapshot(remote, options)
                                             : PrintSnapshot(remote, options);

@@ -238,7 +238,7 @@ class Upload {
 
 }  // namespace
 
-int SessionPutCommand(const std::string& address,
+int SessionPutCommand(const Endpoint& endpoint,
                       const SessionPutOptions& options) {
   absl::Status checked = CheckId(options.session_id);
   checked.Update(CheckUtf8("REMOTE", options.remote));
@@ -247,7 +247,7 @@ int SessionPutCommand(const std::string& address,
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   return Upload(*daemon, options.session_id, **interrupts).Run(options);
 }

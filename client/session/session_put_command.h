@@ -1,14 +1,13 @@
 #ifndef SANDGLASS_CLIENT_SESSION_SESSION_PUT_COMMAND_H_
 #define SANDGLASS_CLIENT_SESSION_SESSION_PUT_COMMAND_H_
 
-#include <string>
-
+#include "client/connection/endpoint.h"
 #include "client/session/session_options.h"
 
 namespace sandglass::client {
 
 // `sandglass session put`. Returns the exit code.
-int SessionPutCommand(const std::string& address,
+int SessionPutCommand(const Endpoint& endpoint,
                       const SessionPutOptions& options);
 
 }  // namespace sandglass::client

@@ -13,7 +13,7 @@
 
 namespace sandglass::client {
 
-int SessionRunCommand(const std::string& address,
+int SessionRunCommand(const Endpoint& endpoint,
                       const SessionRunOptions& options) {
   absl::StatusOr<v1::RunCodeRequest> request = BuildRunRequest(options.run);
   if (!request.ok()) return Fail(request.status());
@@ -25,7 +25,7 @@ int SessionRunCommand(const std::string& address,
   absl::StatusOr<std::unique_ptr<InterruptWatcher>> interrupts =
       InterruptWatcher::Start();
   if (!interrupts.ok()) return Fail(interrupts.status());
-  absl::StatusOr<Daemon> daemon = OpenDaemon(address);
+  absl::StatusOr<Daemon> daemon = OpenDaemon(endpoint);
   if (!daemon.ok()) return Fail(daemon.status());
   return CarryOutRun(*daemon, *std::move(request), options.run, std::nullopt,
                      *results, **interrupts);

@@ -67,7 +67,11 @@ add_executable(client_test
   unit/client/terminal/inline_image_test.cc
   client/cli/json_test.cc
   client/cli/error_style_test.cc
-  client/cli/locale_test.cc)
+  client/cli/locale_test.cc
+  client/cli/cert_test.cc
+  client/cli/remote_test.cc
+  client/fake/tls_daemon.cc
+  unit/client/connection/endpoint_test.cc)
 target_compile_definitions(client_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
   SANDGLASS_COMMAND_LINE_DOC="${PROJECT_SOURCE_DIR}/docs/command-line.md"

@@ -72,13 +72,26 @@ def reason(error: grpc.RpcError) -> str:
     return error.code().name
 
 
+def connect(address: str, options: list[tuple[str, int]]) -> grpc.Channel:
+    """Over TLS, as other machines need it, where $SANDGLASS_CA is a file with the
+    authority of the daemon's certificate; $SANDGLASS_TOKEN says who calls."""
+    if not (ca := os.environ.get("SANDGLASS_CA")):
+        return grpc.insecure_channel(address, options)
+    with open(ca, "rb") as file:
+        credentials = grpc.ssl_channel_credentials(file.read())
+    if token := os.environ.get("SANDGLASS_TOKEN"):
+        calls = grpc.access_token_call_credentials(token)
+        credentials = grpc.composite_channel_credentials(credentials, calls)
+    return grpc.secure_channel(address, credentials, options)
+
+
 def main() -> int:
     usual = "unix:/run/sandglass/sandglass.sock"
     address = os.environ.get("SANDGLASS_ADDRESS", usual)
     address = sys.argv[1] if len(sys.argv) > 1 else address
     # gRPC takes 4 MiB unless told otherwise; an answer may have 16.
     options = [("grpc.max_receive_message_length", 16 << 20)]
-    with grpc.insecure_channel(address, options) as channel:
+    with connect(address, options) as channel:
         try:
             stream(sandbox_service_pb2_grpc.SandboxServiceStub(channel))
             in_steps(channel)

@@ -23,6 +23,10 @@ using ::testing::HasSubstr;
 const std::map<std::string, std::string>& kWithout =
     *new std::map<std::string, std::string>{
         {"agent", "a conversation; --transcript has JSON lines"},
+        {"cert client", "files"},
+        {"cert init", "files"},
+        {"cert renew", "files"},
+        {"cert server", "files"},
         {"completion", "a script"},
         {"help", "help"},
         {"logs", "the daemon's own lines, in its format"},

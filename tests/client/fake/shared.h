@@ -24,6 +24,12 @@ class Shared {
     const std::lock_guard<std::mutex> lock(mutex_);
     return value_;
   }
+  // Calls `change` with the value, alone.
+  template <typename Function>
+  void Change(const Function& change) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    change(value_);
+  }
 
  private:
   mutable std::mutex mutex_;

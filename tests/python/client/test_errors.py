@@ -188,8 +188,9 @@ def test_wrong_values_are_said_before_anything_is_sent(options, words):
         "127.0.0.1:0",
         "127.0.0.1:70000",
         ":1",
-        "example.org:1",
-        "10.0.0.1:1",
+        "a b:1",
+        "::1:1",
+        "https://h",
         "unix:/" + "x" * 200,
         "unix:/a\0b",
     ],
@@ -203,6 +204,20 @@ def test_addresses_that_are_none(address, monkeypatch):
         Client(address)
     with pytest.raises(TypeError, match="address must be a str"):
         Client(5)
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("example.org:1", "dns:///example.org:1"),
+        ("10.0.0.1:1", "dns:///10.0.0.1:1"),
+        ("https://[::1]:1/", "dns:///[::1]:1"),
+        ("dns:///localhost:1", "dns:///localhost:1"),
+        ("[::1]:1", "[::1]:1"),
+    ],
+)
+def test_addresses_beyond_this_machine_mean_tls(address, place):
+    assert _address.resolve(address) == place
 
 
 def test_no_daemon_is_said_with_what_to_do(tmp_path):

@@ -9,9 +9,10 @@ DEFAULT_ADDRESS = "unix:/run/sandglass/sandglass.sock"
 _LONGEST_PATH = 107  # of a sockaddr_un, see unix(7)
 
 
-def resolve(address: str | None) -> str:
+def resolve(address: str | None, *, tls: bool = False) -> str:
     """The address to use: `address`, else $SANDGLASS_ADDRESS, else that of this
-    user's own daemon if there is one, else the default."""
+    user's own daemon if there is one, else the default. `tls` says that it is spoken
+    on loopback, too."""
     if address is None:
         address = os.environ.get("SANDGLASS_ADDRESS") or _usual()
     if not isinstance(address, str):
@@ -27,18 +28,41 @@ def resolve(address: str | None) -> str:
             )
         # gRPC reads "unix://x" as a name with an authority.
         return f"unix:{os.path.abspath(path)}"
-    host, _, port = address.rpartition(":")
-    if not port.isdecimal() or not 0 < int(port) < 65536 or not host:
+    rest = address.removeprefix("https://").removeprefix("dns:///").removesuffix("/")
+    host, _, port = rest.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 65536 or not _is_host(host):
         raise ValueError(
-            f"{address!r} is no address: write unix:/path/to/socket, or "
-            "127.0.0.1:PORT with a port from 1 to 65535"
+            f"{address!r} is no address: write unix:/path/to/socket, 127.0.0.1:PORT, "
+            "or HOST:PORT of a daemon that is reached by TLS, with a port from 1 to "
+            "65535"
         )
-    if not _is_loopback(host):
-        raise ValueError(
-            f"{address!r} is no address: {host!r} is not a loopback address, and "
-            "there is no TLS to go further"
-        )
+    if tls or rest != address or not is_loopback(host):
+        return f"dns:///{rest}"
     return address.replace("localhost", "127.0.0.1", 1)
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Of an address by TLS; without brackets."""
+    host, _, port = address.removeprefix("dns:///").rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _is_host(host: str) -> bool:
+    import ipaddress
+
+    if host.startswith("["):
+        try:
+            return ipaddress.ip_address(host[1:-1]).version == 6 and host[-1] == "]"
+        except ValueError:
+            return False
+    return 0 < len(host) < 254 and all(
+        c.isascii() and (c.isalnum() or c in "-._") for c in host
+    )
+
+
+def is_usual(address: str) -> bool:
+    """Whether nobody has said where the daemon is."""
+    return address == _usual()
 
 
 def _usual() -> str:
@@ -106,7 +130,7 @@ def _denied(address: str, why: str) -> str:
     return f"permission denied at {address}: you are uid {os.geteuid()} and {why}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     import ipaddress
 
     if host == "localhost":

@@ -6,12 +6,12 @@ import asyncio
 import os
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import grpc
 import grpc.aio
 
-from sandglass import _address, _errors
+from sandglass import _endpoint, _errors
 from sandglass._op import CHANNEL_OPTIONS, Op, Retries, Steps, Stubs
 
 T = TypeVar("T")
@@ -22,9 +22,14 @@ class AioConnection:
     channel of grpc.aio belongs to the loop in which it was made."""
 
     def __init__(
-        self, address: str | None, retry_for: float, retry_busy_for: float = 0.0
+        self,
+        address: str | _endpoint.Endpoint | None,
+        retry_for: float,
+        retry_busy_for: float = 0.0,
+        **proof: Unpack[_endpoint.EndpointOptions],
     ) -> None:
-        self.address = _address.resolve(address)
+        self.endpoint = _endpoint.resolve(address, **proof)
+        self.address = self.endpoint.address
         self.retry_for = retry_for
         self.retry_busy_for = retry_busy_for
         self._channels: weakref.WeakKeyDictionary[
@@ -39,7 +44,7 @@ class AioConnection:
         known = self._channels.get(loop)
         if known is not None and known[0] == os.getpid():
             return known[2]
-        channel = grpc.aio.insecure_channel(self.address, CHANNEL_OPTIONS)
+        channel = self.endpoint.channel(grpc.aio, list(CHANNEL_OPTIONS))
         stubs = Stubs(channel)
         self._channels[loop] = (os.getpid(), channel, stubs)
         return stubs
@@ -92,7 +97,7 @@ class AioConnection:
         spent: bool = False,
     ) -> None:
         """Waits until the call may be made again, else raises what went wrong."""
-        error = _errors.from_rpc(broken, self.address)
+        error = _errors.from_rpc(broken, self.endpoint)
         pause = None if spent else retries.pause(error, repeatable)
         if pause is None:
             raise error from None

@@ -233,7 +233,7 @@ class AsyncCommand:
         except grpc.RpcError as raised:
             broken = await ending.error(raised)
             if broken is not None:
-                raise _errors.from_rpc(broken, self._connection.address) from None
+                raise _errors.from_rpc(broken, self._connection.endpoint) from None
         except asyncio.CancelledError:
             source.raise_error()
             raise

@@ -180,7 +180,7 @@ class AsyncFiles:
             async for answer in call:
                 yield convert(answer)
         except grpc.RpcError as broken:
-            raise _errors.from_rpc(broken, self._connection.address) from None
+            raise _errors.from_rpc(broken, self._connection.endpoint) from None
         finally:
             if call is not None:
                 call.cancel()

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Unpack
 
-from sandglass import _address
+from sandglass import _address, _endpoint
 from sandglass._errors import DaemonUnavailable
 from sandglass._run import RunOptions, RunResult
 from sandglass.client import Client
@@ -40,7 +40,7 @@ def run(
     `sandglass-daemon` is there (`pip install sandglass[daemon]`), one is started for
     this user, which serves all processes of the user and ends when none has used it
     for ten minutes. That may be forbidden by SANDGLASS_EMBEDDED=0, and isn't done
-    where SANDGLASS_ADDRESS says which daemon is meant.
+    where SANDGLASS_ADDRESS or a context says which daemon is meant.
 
     >>> import sandglass
     >>> print(sandglass.run("print(6 * 7)").stdout)
@@ -49,7 +49,7 @@ def run(
     try:
         return _connected().run_code(code, language, **options)
     except DaemonUnavailable:
-        if not _may_start() or _answers(_address.resolve(None)):
+        if not _may_start() or _answers(_endpoint.resolve().address):
             raise
     # It has gone since it was looked for.
     _seen = 0.0
@@ -68,7 +68,7 @@ def _connected() -> Client:
                 _seen = now
                 return _client
             _client.close()
-        if _may_start() and not _answers(_address.resolve(None)):
+        if _may_start() and not _answers(_endpoint.resolve().address):
             _start()
         _client, _client_pid, _seen = Client(), os.getpid(), time.monotonic()
         return _client
@@ -93,6 +93,7 @@ def _answers(address: str) -> bool:
 def _may_start() -> bool:
     return (
         not os.environ.get("SANDGLASS_ADDRESS")
+        and _address.is_usual(_endpoint.resolve().address)
         and os.environ.get("SANDGLASS_EMBEDDED", "1") != "0"
     )
 

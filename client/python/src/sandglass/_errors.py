@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sandglass import _address
+from sandglass import _endpoint
 
 if TYPE_CHECKING:
     from sandglass._run import RunResult
@@ -142,8 +142,8 @@ _BY_REASON: dict[str, type[SandglassError]] = {
 _DETAILS_KEY = "grpc-status-details-bin"
 
 
-def from_rpc(error: Any, address: str) -> SandglassError:
-    """What a `grpc.RpcError` of a call to the daemon at `address` means."""
+def from_rpc(error: Any, endpoint: _endpoint.Endpoint) -> SandglassError:
+    """What a `grpc.RpcError` of a call to the daemon at `endpoint` means."""
     from google.rpc import error_details_pb2, status_pb2
 
     code: str = error.code().name
@@ -168,9 +168,9 @@ def from_rpc(error: Any, address: str) -> SandglassError:
             retry_after = delay.seconds + delay.nanos / 1e9
     grpc_message = message
     if code == "UNAVAILABLE" and not details:
-        message = _address.explain(address, message)
+        message = _endpoint.explain(endpoint, message)
     if code == "UNIMPLEMENTED":
-        message = f"{message}\n  is {address} a sandglassd of this version?"
+        message = f"{message}\n  is {endpoint.address} a sandglassd of this version?"
     if code == "RESOURCE_EXHAUSTED" and not reason and "larger than max" in message:
         # gRPC itself refused it, here or there.
         reason = "MESSAGE_TOO_LARGE"

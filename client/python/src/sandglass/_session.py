@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import enum
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
 
 from sandglass import _convert
 from sandglass._convert import Limits, Seconds
+from sandglass._endpoint import DaemonOptions
 from sandglass._op import Op, Steps
 from sandglass._run import Outcome, outcome_of
 
@@ -35,6 +36,22 @@ class SandboxOptions(TypedDict, total=False):
     evictable: bool
     libraries: Sequence[str]
     library_lock: str
+
+
+class SandboxArguments(SandboxOptions, DaemonOptions, total=False):
+    """The same with what says which daemon is meant, and who calls."""
+
+
+def split(
+    options: SandboxArguments, client: object
+) -> tuple[DaemonOptions, SandboxOptions]:
+    """Takes apart what says which daemon is meant and what a sandbox is like."""
+    names = DaemonOptions.__annotations__
+    where = {name: value for name, value in options.items() if name in names}
+    if client is not None and where:
+        raise ValueError(f"{', '.join(where)}: the client has these already")
+    rest = {name: value for name, value in options.items() if name not in names}
+    return cast(DaemonOptions, where), cast(SandboxOptions, rest)
 
 
 class SandboxInfo(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import grpc
 
-from sandglass import _address, _errors
+from sandglass import _endpoint, _errors
 from sandglass._op import CHANNEL_OPTIONS, Op, Retries, Steps, Stubs
 
 T = TypeVar("T")
@@ -20,9 +20,14 @@ class Connection:
     Thread-safe. A child process that was forked gets a channel of its own."""
 
     def __init__(
-        self, address: str | None, retry_for: float, retry_busy_for: float = 0.0
+        self,
+        address: str | _endpoint.Endpoint | None,
+        retry_for: float,
+        retry_busy_for: float = 0.0,
+        **proof: Unpack[_endpoint.EndpointOptions],
     ) -> None:
-        self.address = _address.resolve(address)
+        self.endpoint = _endpoint.resolve(address, **proof)
+        self.address = self.endpoint.address
         self.retry_for = retry_for
         self.retry_busy_for = retry_busy_for
         self._lock = threading.Lock()
@@ -40,7 +45,7 @@ class Connection:
                 raise RuntimeError("the client is closed")
             if self._stubs is None or self._pid != os.getpid():
                 # A parent's is left as it is: it belongs to the parent.
-                self._channel = grpc.insecure_channel(self.address, CHANNEL_OPTIONS)
+                self._channel = self.endpoint.channel(grpc, list(CHANNEL_OPTIONS))
                 self._stubs = Stubs(self._channel)
                 self._pid = os.getpid()
             return self._stubs
@@ -89,7 +94,7 @@ class Connection:
         spent: bool = False,
     ) -> None:
         """Waits until the call may be made again, else raises what went wrong."""
-        error = _errors.from_rpc(broken, self.address)
+        error = _errors.from_rpc(broken, self.endpoint)
         pause = None if spent else retries.pause(error, repeatable)
         if pause is None:
             raise error from None

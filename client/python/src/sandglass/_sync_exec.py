@@ -221,7 +221,7 @@ class Command:
                 pass
         except grpc.RpcError as broken:
             source.raise_error()
-            raise _errors.from_rpc(broken, self._connection.address) from None
+            raise _errors.from_rpc(broken, self._connection.endpoint) from None
 
     def resize(self, rows: int, columns: int) -> None:
         """Of its terminal."""

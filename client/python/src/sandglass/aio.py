@@ -19,9 +19,16 @@ from sandglass._exec import (
     CommandOptions,
     CommandResult,
 )
+from sandglass._endpoint import DaemonOptions, Endpoint, EndpointOptions
 from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
-from sandglass._session import RunSummary, SandboxInfo, SandboxOptions
+from sandglass._session import (
+    RunSummary,
+    SandboxArguments,
+    SandboxInfo,
+    SandboxOptions,
+    split,
+)
 
 if TYPE_CHECKING:
     from sandglass.v1 import policy_pb2, server_info_pb2
@@ -33,12 +40,13 @@ class AsyncClient:
 
     def __init__(
         self,
-        address: str | None = None,
+        address: str | Endpoint | None = None,
         *,
         retry_for: float = 5.0,
         retry_busy_for: float = 0.0,
+        **proof: Unpack[EndpointOptions],
     ) -> None:
-        self._connection = AioConnection(address, retry_for, retry_busy_for)
+        self._connection = AioConnection(address, retry_for, retry_busy_for, **proof)
 
     @property
     def address(self) -> str:
@@ -158,15 +166,22 @@ class AsyncSandbox:
         language: str = "python",
         *,
         client: AsyncClient | None = None,
-        **options: Unpack[SandboxOptions],
+        **options: Unpack[SandboxArguments],
     ) -> None:
-        self._prepare(_session.create(language, **options), client, mine=True)
+        daemon, made = split(options, client)
+        op = _session.create(language, **made)
+        self._prepare(op, client, daemon, mine=True)
 
     def _prepare(
-        self, op: Op[SandboxInfo], client: AsyncClient | None, *, mine: bool
+        self,
+        op: Op[SandboxInfo],
+        client: AsyncClient | None,
+        daemon: DaemonOptions | None = None,
+        *,
+        mine: bool,
     ) -> None:
         self._owns_client = client is None
-        self.client = AsyncClient() if client is None else client
+        self.client = AsyncClient(**(daemon or {})) if client is None else client
         self._connection = self.client._connection
         self._op: Op[SandboxInfo] | None = op
         self._mine = mine
@@ -208,9 +223,15 @@ class AsyncSandbox:
         return self._files
 
     @classmethod
-    def connect(cls, sandbox_id: str, *, client: AsyncClient | None = None) -> Self:
+    def connect(
+        cls,
+        sandbox_id: str,
+        *,
+        client: AsyncClient | None = None,
+        **daemon: Unpack[DaemonOptions],
+    ) -> Self:
         """One that is there already; closing this object leaves it there."""
-        return cls._of(_session.named("GetSession", sandbox_id), client)
+        return cls._of(_session.named("GetSession", sandbox_id), client, daemon)
 
     @classmethod
     def get_or_create(
@@ -218,16 +239,19 @@ class AsyncSandbox:
         language: str = "python",
         *,
         client: AsyncClient | None = None,
-        **options: Unpack[SandboxOptions],
+        **options: Unpack[SandboxArguments],
     ) -> Self:
         """The one with these `labels`, made when there is none; closing this object
         leaves it there."""
-        return cls._of(_session.get_or_create(language, **options), client)
+        daemon, made = split(options, client)
+        return cls._of(_session.get_or_create(language, **made), client, daemon)
 
     @classmethod
-    def _of(cls, op: Op[SandboxInfo], client: AsyncClient | None) -> Self:
+    def _of(
+        cls, op: Op[SandboxInfo], client: AsyncClient | None, daemon: DaemonOptions
+    ) -> Self:
         box = cls.__new__(cls)
-        box._prepare(op, client, mine=False)
+        box._prepare(op, client, daemon, mine=False)
         return box
 
     async def run_code(

@@ -12,9 +12,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from sandglass import _errors, _run, _session
+from sandglass._endpoint import DaemonOptions, Endpoint, EndpointOptions
 from sandglass._op import Op
 from sandglass._run import RunOptions, RunResult
-from sandglass._session import RunSummary, SandboxInfo, SandboxOptions
+from sandglass._session import (
+    RunSummary,
+    SandboxArguments,
+    SandboxInfo,
+    SandboxOptions,
+    split,
+)
 from sandglass._sync import Connection
 from sandglass._sync_run import RunStream
 
@@ -34,8 +41,8 @@ if TYPE_CHECKING:
 class Client:
     """A connection to a daemon, opened with the first call.
 
-    `address` is "unix:/path" or "127.0.0.1:PORT"; without, $SANDGLASS_ADDRESS or
-    the daemon's usual socket. Calls that can't reach the daemon are made again for
+    `address` is "unix:/path", "127.0.0.1:PORT" or, by TLS, "HOST:PORT"; without, see
+    `EndpointOptions`, which also says how to prove who calls. Calls that can't reach the daemon are made again for
     `retry_for` seconds, where that does no harm: a program by itself carries an id,
     so that a second try joins the first; what runs in a sandbox isn't repeated. A
     language that the daemon prepares for its first use is waited for up to five
@@ -46,12 +53,13 @@ class Client:
 
     def __init__(
         self,
-        address: str | None = None,
+        address: str | Endpoint | None = None,
         *,
         retry_for: float = 5.0,
         retry_busy_for: float = 0.0,
+        **proof: Unpack[EndpointOptions],
     ) -> None:
-        self._connection = Connection(address, retry_for, retry_busy_for)
+        self._connection = Connection(address, retry_for, retry_busy_for, **proof)
 
     @property
     def address(self) -> str:
@@ -163,7 +171,7 @@ class Sandbox:
     ...     box.files.write("data.csv", "a,b\\n1,2\\n")
 
     `language` is what runs that name none are in. Without `client` it has one of
-    its own, to the usual address.
+    its own, to the daemon that `DaemonOptions` among these say.
     """
 
     def __init__(
@@ -171,19 +179,22 @@ class Sandbox:
         language: str = "python",
         *,
         client: Client | None = None,
-        **options: Unpack[SandboxOptions],
+        **options: Unpack[SandboxArguments],
     ) -> None:
-        self._begin(client)
+        daemon, made = split(options, client)
+        self._begin(client, daemon)
         try:
-            op = _session.create(language, **options)
+            op = _session.create(language, **made)
             self._take(self._connection.call(op), mine=True)
         except BaseException:
             self._close_client()
             raise
 
-    def _begin(self, client: Client | None) -> None:
+    def _begin(
+        self, client: Client | None, daemon: DaemonOptions | None = None
+    ) -> None:
         self._owns_client = client is None
-        self.client = Client() if client is None else client
+        self.client = Client(**(daemon or {})) if client is None else client
         self._connection = self.client._connection
 
     def _take(self, info: SandboxInfo, *, mine: bool) -> None:
@@ -201,9 +212,15 @@ class Sandbox:
         return self._files
 
     @classmethod
-    def connect(cls, sandbox_id: str, *, client: Client | None = None) -> Self:
+    def connect(
+        cls,
+        sandbox_id: str,
+        *,
+        client: Client | None = None,
+        **daemon: Unpack[DaemonOptions],
+    ) -> Self:
         """One that is there already; closing this object leaves it there."""
-        return cls._of(_session.named("GetSession", sandbox_id), client)
+        return cls._of(_session.named("GetSession", sandbox_id), client, daemon)
 
     @classmethod
     def get_or_create(
@@ -211,16 +228,19 @@ class Sandbox:
         language: str = "python",
         *,
         client: Client | None = None,
-        **options: Unpack[SandboxOptions],
+        **options: Unpack[SandboxArguments],
     ) -> Self:
         """The one with these `labels`, made when there is none; closing this object
         leaves it there."""
-        return cls._of(_session.get_or_create(language, **options), client)
+        daemon, made = split(options, client)
+        return cls._of(_session.get_or_create(language, **made), client, daemon)
 
     @classmethod
-    def _of(cls, op: Op[SandboxInfo], client: Client | None) -> Self:
+    def _of(
+        cls, op: Op[SandboxInfo], client: Client | None, daemon: DaemonOptions
+    ) -> Self:
         box = cls.__new__(cls)
-        box._begin(client)
+        box._begin(client, daemon)
         try:
             box._take(box._connection.call(op), mine=False)
         except BaseException:

@@ -42,6 +42,7 @@ from sandglass import (
     _sync_exec,
 )
 from sandglass._aio import AioConnection
+from sandglass._endpoint import Endpoint, resolve
 from sandglass._op import Steps
 from sandglass._run import Outcome
 from sandglass._session import SandboxInfo, SandboxOptions
@@ -61,7 +62,7 @@ _BY_TIME = (Outcome.TIMEOUT, Outcome.CPU_LIMIT)
 class _Backend(SandboxBackendProtocol):
     """All methods, over whatever `_session` says the sandbox is."""
 
-    def __init__(self, address: str, retry_for: float) -> None:
+    def __init__(self, address: str | Endpoint, retry_for: float) -> None:
         self._sync = Connection(address, retry_for)
         self._aio = AioConnection(address, retry_for)
 
@@ -254,7 +255,7 @@ class SandglassBackend(_Backend):
                 f"{type(sandbox).__name__}"
             )
         connection = sandbox._connection
-        super().__init__(connection.address, connection.retry_for)
+        super().__init__(connection.endpoint, connection.retry_for)
         self._sandbox = sandbox
         self._id = sandbox.id
         self._mine = False
@@ -327,9 +328,7 @@ class ThreadBackend(_Backend):
         label: str = "deepagents-thread",
         **options: Unpack[SandboxOptions],
     ) -> None:
-        from sandglass import _address
-
-        super().__init__(_address.resolve(address), retry_for)
+        super().__init__(resolve(address), retry_for)
         self._language = language
         self._label = label
         self._options = options

@@ -38,6 +38,7 @@ from sandglass._agent_run import (
     ToolFailed,
 )
 from sandglass._convert import Limits, Seconds
+from sandglass._endpoint import Endpoint
 from sandglass._op import Steps
 from sandglass._run import Content, RunOptions, RunResult
 from sandglass._session import SandboxOptions
@@ -57,7 +58,7 @@ _SHOWN = {
 def run_code_tool(
     *,
     client: Client | None = None,
-    address: str | None = None,
+    address: str | Endpoint | None = None,
     name: str = "run_code",
     languages: Sequence[str] = (),
     profile: str = "",
@@ -117,7 +118,7 @@ def run_code_tool(
     if approvals not in ("report", "interrupt"):
         raise ValueError(f'approvals is "report" or "interrupt", not {approvals!r}')
     if client is None and address is None and not isinstance(sandbox, str | None):
-        address = sandbox.client.address
+        address = sandbox.client._connection.endpoint
     client = client or Client(address)
     run_options: RunOptions = {} if timeout is None else {"timeout": timeout}
     sandbox_options: SandboxOptions = {}
@@ -181,13 +182,13 @@ class RunCodeTool(BaseTool):
         )
         self._client = client
         self._async_client = AsyncClient(
-            client.address, retry_for=client._connection.retry_for
+            client._connection.endpoint, retry_for=client._connection.retry_for
         )
         self._runner = runner
         self._interrupts = interrupts
         try:
             # Without waiting: the daemon may be started later.
-            with Client(client.address, retry_for=0) as asked:
+            with Client(client._connection.endpoint, retry_for=0) as asked:
                 info = asked._connection.call(_session.server_info(), deadline=2)
             self._take(Offer.of(runner, info))
         except _errors.SandglassError:

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 template <typename Options>
 Options Parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "audit");
-  const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+  const ParsedCommandLine parsed = ParseCommandLine(arguments);
   EXPECT_TRUE(parsed.command.has_value()) << parsed.text;
   if (!parsed.command) return {};
   return std::get<Options>(std::get<AuditOptions>(parsed.command->command));
@@ -96,7 +96,7 @@ TEST(AuditCommandLineTest, RefusesWhatDoesNotFitWith2) {
   for (const auto& [arguments, text] : cases) {
     std::vector<std::string> all = arguments;
     all.insert(all.begin(), "audit");
-    const ParsedCommandLine parsed = ParseCommandLine(all, "");
+    const ParsedCommandLine parsed = ParseCommandLine(all);
     EXPECT_FALSE(parsed.command.has_value()) << text;
     EXPECT_EQ(parsed.exit_code, kExitAuditError) << parsed.text;
     EXPECT_THAT(parsed.text, AllOf(HasSubstr(text), HasSubstr("--help)")));
@@ -104,12 +104,11 @@ TEST(AuditCommandLineTest, RefusesWhatDoesNotFitWith2) {
 }
 
 TEST(AuditCommandLineTest, HelpSaysWhatItExitsWith) {
-  const ParsedCommandLine help = ParseCommandLine({"audit", "--help"}, "");
+  const ParsedCommandLine help = ParseCommandLine({"audit", "--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.text, AllOf(HasSubstr("verify"), HasSubstr("head"),
                                HasSubstr("show"), HasSubstr("Exit codes")));
-  const ParsedCommandLine show =
-      ParseCommandLine({"audit", "show", "--help"}, "");
+  const ParsedCommandLine show = ParseCommandLine({"audit", "show", "--help"});
   EXPECT_EQ(show.exit_code, 0);
   EXPECT_THAT(show.text, AllOf(HasSubstr("--since"), HasSubstr("--outcome")));
 }

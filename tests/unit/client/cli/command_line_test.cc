@@ -19,7 +19,7 @@ using ::testing::Pair;
 
 RunOptions ParseRun(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "run");
-  const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+  const ParsedCommandLine parsed = ParseCommandLine(arguments);
   EXPECT_TRUE(parsed.command.has_value()) << parsed.text;
   if (!parsed.command) return {};
   EXPECT_TRUE(std::holds_alternative<RunOptions>(parsed.command->command));
@@ -167,7 +167,7 @@ TEST(CommandLineTest, RefusesWhatDoesNotFitWith125) {
       {{"info", "--", "x"},
        "-- has a meaning for run, session exec and up only"}};
   for (const auto& [arguments, expected] : cases) {
-    const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+    const ParsedCommandLine parsed = ParseCommandLine(arguments);
     const std::string all = ::testing::PrintToString(arguments);
     EXPECT_FALSE(parsed.command.has_value()) << all;
     EXPECT_EQ(parsed.exit_code, kExitError) << all;
@@ -180,7 +180,7 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"--help"},
         std::vector<std::string>{"run", "--help"}}) {
-    const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+    const ParsedCommandLine parsed = ParseCommandLine(arguments);
     EXPECT_EQ(parsed.exit_code, 0);
     EXPECT_THAT(parsed.text, HasSubstr("124      TIMEOUT"));
     EXPECT_THAT(parsed.text, HasSubstr("sandglass run hello.py"));
@@ -195,19 +195,19 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
   }
   // The others are about no program.
   for (const char* command : {"info", "languages", "ps", "kill"}) {
-    const ParsedCommandLine parsed = ParseCommandLine({command, "--help"}, "");
+    const ParsedCommandLine parsed = ParseCommandLine({command, "--help"});
     EXPECT_EQ(parsed.exit_code, 0);
     EXPECT_THAT(parsed.text, HasSubstr(command));
     EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("TIMEOUT")));
     EXPECT_THAT(parsed.text, ::testing::Not(HasSubstr("hello.py")));
   }
   for (const char* version : {"--version", "-V", "version"}) {
-    const ParsedCommandLine parsed = ParseCommandLine({version}, "");
+    const ParsedCommandLine parsed = ParseCommandLine({version});
     EXPECT_EQ(parsed.exit_code, 0);
     EXPECT_THAT(parsed.text, ::testing::StartsWith("sandglass "));
   }
   const auto text = [](std::vector<std::string> arguments) {
-    return ParseCommandLine(std::move(arguments), "").text;
+    return ParseCommandLine(std::move(arguments)).text;
   };
   EXPECT_EQ(text({"help"}), text({"--help"}));
   EXPECT_EQ(text({"help", "run"}), text({"run", "--help"}));
@@ -215,27 +215,42 @@ TEST(CommandLineTest, HelpAndVersionAreNoErrors) {
             text({"session", "exec", "--help"}));
 }
 
-TEST(CommandLineTest, TheFlagBeatsTheEnvironmentBeatsTheDefault) {
-  EXPECT_EQ(ParseCommandLine({"ps"}, "").command->address, kDefaultAddress);
-  EXPECT_EQ(ParseCommandLine({"ps"}, "unix:/e").command->address, "unix:/e");
+TEST(CommandLineTest, EveryCommandTakesTheEndpointBeforeAndBehindIt) {
+  EXPECT_FALSE(ParseCommandLine({"ps"}).command->endpoint.address.has_value());
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--address", "unix:/f", "ps"},
-        std::vector<std::string>{"ps", "--address", "unix:/f"}}) {
-    EXPECT_EQ(ParseCommandLine(arguments, "unix:/e").command->address,
-              "unix:/f");
+       {std::vector<std::string>{"--address", "h:1", "--ca", "c", "--cert", "d",
+                                 "--key", "k", "--token-file", "t", "ps"},
+        std::vector<std::string>{"ps", "--address", "h:1", "--ca", "c",
+                                 "--cert", "d", "--key", "k", "--token-file",
+                                 "t"}}) {
+    const EndpointFlags flags = ParseCommandLine(arguments).command->endpoint;
+    EXPECT_EQ(flags.address, "h:1");
+    EXPECT_EQ(flags.ca, "c");
+    EXPECT_EQ(flags.cert, "d");
+    EXPECT_EQ(flags.key, "k");
+    EXPECT_EQ(flags.token_file, "t");
   }
 }
 
+// Commands have such flags of their own, for other things.
+TEST(CommandLineTest, TheContextOfADaemonIsNotThatOfAKernel) {
+  const ParsedCommandLine parsed =
+      ParseCommandLine({"--context", "team", "session", "run", "--context",
+                        "kernel", "s-1", "-c", "1"});
+  ASSERT_TRUE(parsed.command) << parsed.text;
+  EXPECT_EQ(parsed.command->endpoint.context, "team");
+}
+
 TEST(CommandLineTest, TakesTheOtherCommands) {
-  const auto info = ParseCommandLine({"info", "--json"}, "");
+  const auto info = ParseCommandLine({"info", "--json"});
   EXPECT_TRUE(std::get<InfoOptions>(info.command->command).json);
-  const auto languages = ParseCommandLine({"languages"}, "");
+  const auto languages = ParseCommandLine({"languages"});
   EXPECT_FALSE(std::get<LanguagesOptions>(languages.command->command).json);
-  const auto ps = ParseCommandLine({"ps", "-a", "--label", "a=b"}, "");
+  const auto ps = ParseCommandLine({"ps", "-a", "--label", "a=b"});
   EXPECT_TRUE(std::get<PsOptions>(ps.command->command).all);
   EXPECT_THAT(std::get<PsOptions>(ps.command->command).labels,
               ElementsAre(Pair("a", "b")));
-  const auto kill = ParseCommandLine({"kill", "r-1"}, "");
+  const auto kill = ParseCommandLine({"kill", "r-1"});
   EXPECT_EQ(std::get<KillOptions>(kill.command->command).run_id, "r-1");
 }
 

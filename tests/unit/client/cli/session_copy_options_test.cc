@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 template <typename Options>
 Options Parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "session");
-  const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+  const ParsedCommandLine parsed = ParseCommandLine(arguments);
   EXPECT_TRUE(parsed.command.has_value()) << parsed.text;
   if (!parsed.command) return {};
   const auto& session = std::get<SessionOptions>(parsed.command->command);
@@ -32,7 +32,7 @@ Options Parse(std::vector<std::string> arguments) {
 
 std::string ErrorOf(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "session");
-  const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+  const ParsedCommandLine parsed = ParseCommandLine(arguments);
   EXPECT_FALSE(parsed.command.has_value());
   EXPECT_EQ(parsed.exit_code, kExitError);
   return parsed.text;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -36,15 +37,32 @@ TEST(ParseAddressTest, TakesLoopbackPorts) {
   EXPECT_EQ(address->socket_address.ss_family, AF_INET6);
 }
 
+TEST(ParseAddressTest, MeansTlsBeyondThisMachine) {
+  const std::pair<const char*, const char*> texts[] = {
+      {"example.org:8443", "example.org:8443"},
+      {"10.0.0.1:1", "10.0.0.1:1"},
+      {"[2001:db8::1]:8443", "[2001:db8::1]:8443"},
+      {"https://example.org:8443/", "example.org:8443"},
+      {"dns:///localhost:8443", "localhost:8443"},
+      {"https://[::1]:8443", "[::1]:8443"}};
+  for (const auto& [text, place] : texts) {
+    const auto address = ParseAddress(text);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_TRUE(address->tls) << text;
+    EXPECT_EQ(address->HostAndPort(), place);
+  }
+  EXPECT_FALSE(ParseAddress("localhost:8443")->tls);
+}
+
 TEST(ParseAddressTest, RefusesEverythingElse) {
   const std::string too_long = "unix:/" + std::string(107, 'x');
   for (const std::string& text :
        {std::string(""), std::string("unix:"), std::string("/run/a.sock"),
         std::string("127.0.0.1"), std::string("127.0.0.1:"),
         std::string("127.0.0.1:0"), std::string("127.0.0.1:65536"),
-        std::string("127.0.0.1:x"), std::string("10.0.0.1:50051"),
-        std::string("0.0.0.0:50051"), std::string("[::]:50051"),
-        std::string("example.org:443"), std::string("[::1]"),
+        std::string("127.0.0.1:x"), std::string("::1:50051"),
+        std::string("a b:1"), std::string("https://h"), std::string("[x]:1"),
+        std::string("http://h:1"), std::string("-h:1"), std::string("[::1]"),
         std::string(":50051"), std::string("unix:/a\0b", 9), too_long}) {
     EXPECT_FALSE(ParseAddress(text).ok()) << text;
   }

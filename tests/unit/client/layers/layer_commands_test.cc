@@ -19,7 +19,7 @@ using ::testing::Not;
 template <typename Options>
 Options Parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "layers");
-  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments), "");
+  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments));
   EXPECT_TRUE(parsed.command.has_value()) << parsed.text;
   if (!parsed.command) return {};
   const auto* layers = std::get_if<LayersOptions>(&parsed.command->command);
@@ -32,7 +32,7 @@ Options Parse(std::vector<std::string> arguments) {
 
 std::string Refused(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "layers");
-  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments), "");
+  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments));
   EXPECT_FALSE(parsed.command.has_value());
   EXPECT_NE(parsed.exit_code, 0);
   return parsed.text;

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 template <typename Options>
 Options Parse(std::vector<std::string> arguments) {
-  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments), "");
+  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments));
   EXPECT_TRUE(parsed.command.has_value()) << parsed.text;
   if (!parsed.command) return {};
   const auto* command = std::get_if<OperatorOptions>(&parsed.command->command);
@@ -28,14 +28,14 @@ Options Parse(std::vector<std::string> arguments) {
 }
 
 std::string Refused(std::vector<std::string> arguments) {
-  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments), "");
+  const ParsedCommandLine parsed = ParseCommandLine(std::move(arguments));
   EXPECT_FALSE(parsed.command.has_value());
   EXPECT_EQ(parsed.exit_code, 125);
   return parsed.text;
 }
 
 std::string Help(const std::string& command) {
-  const ParsedCommandLine parsed = ParseCommandLine({command, "--help"}, "");
+  const ParsedCommandLine parsed = ParseCommandLine({command, "--help"});
   EXPECT_EQ(parsed.exit_code, 0);
   return parsed.text;
 }

@@ -19,7 +19,7 @@ using ::testing::Pair;
 template <typename Options>
 Options Parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "session");
-  const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+  const ParsedCommandLine parsed = ParseCommandLine(arguments);
   EXPECT_TRUE(parsed.command.has_value()) << parsed.text;
   if (!parsed.command) return {};
   const auto& session = std::get<SessionOptions>(parsed.command->command);
@@ -167,7 +167,7 @@ TEST(SessionCommandLineTest, RefusesWhatDoesNotFitWith125) {
   for (const auto& [arguments, expected] : cases) {
     std::vector<std::string> line = arguments;
     line.insert(line.begin(), "session");
-    const ParsedCommandLine parsed = ParseCommandLine(line, "");
+    const ParsedCommandLine parsed = ParseCommandLine(line);
     const std::string all = ::testing::PrintToString(arguments);
     EXPECT_FALSE(parsed.command.has_value()) << all;
     EXPECT_EQ(parsed.exit_code, kExitError) << all;
@@ -188,13 +188,13 @@ TEST(SessionCommandLineTest, EachCommandHasHelp) {
       {"resume", "ID"},
       {"update", "--no-labels"},
       {"rm", "--all"}};
-  const ParsedCommandLine whole = ParseCommandLine({"session", "--help"}, "");
+  const ParsedCommandLine whole = ParseCommandLine({"session", "--help"});
   EXPECT_EQ(whole.exit_code, 0);
   EXPECT_THAT(whole.text, HasSubstr("id=$(sandglass session create python)"));
   for (const auto& [command, option] : cases) {
     EXPECT_THAT(whole.text, HasSubstr(command));
     const ParsedCommandLine parsed =
-        ParseCommandLine({"session", command, "--help"}, "");
+        ParseCommandLine({"session", command, "--help"});
     EXPECT_EQ(parsed.exit_code, 0);
     EXPECT_THAT(parsed.text, HasSubstr(option)) << command;
   }
@@ -206,9 +206,9 @@ TEST(SessionCommandLineTest, TakesTheAddressAnywhere) {
         std::vector<std::string>{"session", "list", "--address", "unix:/f"},
         std::vector<std::string>{"session", "rm", "a", "--address",
                                  "unix:/f"}}) {
-    const ParsedCommandLine parsed = ParseCommandLine(arguments, "");
+    const ParsedCommandLine parsed = ParseCommandLine(arguments);
     ASSERT_TRUE(parsed.command.has_value()) << parsed.text;
-    EXPECT_EQ(parsed.command->address, "unix:/f");
+    EXPECT_EQ(parsed.command->endpoint.address, "unix:/f");
   }
 }
 
