@@ -27,7 +27,7 @@ absl::Status WithHint(const absl::Status& status) {
       status.code(),
       absl::StrCat(status.message(),
                    "; the daemon's user, or its group, must be able to read "
-                   "policy_dir"));
+                   "policy_dir and tenants_dir"));
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ absl::Status SessionTable::RoomAtBest(const Identity& caller,
   absl::Status room = Room(caller, wanted, Wanted());
   if (!absl::IsResourceExhausted(room)) return room;
   Wanted gone;
-  for (const SharedSession& idle : IdleEvictable(caller))
+  for (const SharedSession& idle : IdleEvictable(caller)) {
     gone.Add(idle->spec());
+  }
   return Room(caller, wanted, gone).ok() ? absl::OkStatus() : room;
 }
 

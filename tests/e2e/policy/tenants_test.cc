@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "sandglass/v1/exec_service.grpc.pb.h"
+#include "sandglass/v1/session_service.grpc.pb.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
@@ -69,6 +71,28 @@ class Tenants : public OwnDaemonTest {
     return quota;
   }
 
+  // Runs a command in a session of its own until that is deleted.
+  static grpc::Status Sleep(const std::shared_ptr<grpc::Channel>& channel,
+                            std::string* session_id) {
+    const auto sessions = v1::SessionService::NewStub(channel);
+    const auto execs = v1::ExecService::NewStub(channel);
+    grpc::ClientContext create;
+    v1::CreateSessionResponse created;
+    if (grpc::Status status = sessions->CreateSession(&create, {}, &created);
+        !status.ok()) {
+      return status;
+    }
+    *session_id = created.session().session_id();
+    grpc::ClientContext start;
+    v1::StartExecRequest request;
+    request.mutable_spec()->set_session_id(*session_id);
+    request.mutable_spec()->set_command("sleep 600");
+    request.mutable_spec()->set_background(true);
+    request.mutable_wait();
+    v1::StartExecResponse response;
+    return execs->StartExec(&start, request, &response);
+  }
+
   std::string directory_;
 };
 
@@ -118,6 +142,29 @@ TEST_F(Tenants, WhatTheirFilesSayHolds) {
               HasSubstr("tenant local has 1 of at most 1 (ceilings.queued"));
   for (std::thread& other : others) other.join();
   EXPECT_THAT(Bash("true"), IsOk());
+
+  // What there is counts, although the file came later.
+  const auto channel = grpc::CreateChannel(daemon().address(),
+                                           grpc::InsecureChannelCredentials());
+  std::string first;
+  std::string second;
+  EXPECT_THAT(Sleep(channel, &first), IsOk());
+  EXPECT_EQ(Reload(R"({"ceilings": {"sessions": 2, "execs": 1}})"), "");
+  refused = Sleep(channel, &second);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("tenant local has 1 of at most 1 (ceilings.execs"));
+  refused = Sleep(channel, &second);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("tenant local has 2 of at most 2 (ceilings.sessions"));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const auto sessions = v1::SessionService::NewStub(channel);
+  for (const std::string& id : {first, second}) {
+    grpc::ClientContext context;
+    v1::DeleteSessionRequest request;
+    request.set_session_id(id);
+    v1::DeleteSessionResponse response;
+    EXPECT_THAT(sessions->DeleteSession(&context, request, &response), IsOk());
+  }
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ TEST(FairQueue, TwentyTenantsThatWantAllGetTheSame) {
     Simulation daemon(Machine());
     RandomRuns random(seed);
     std::vector<std::string> callers;
+    callers.reserve(20);
     for (int i = 0; i < 20; ++i) {
       callers.push_back("t" + std::to_string(i) + "/ci");
     }
@@ -95,6 +96,7 @@ TEST(FairQueue, TwentyTenantsThatWantAllGetTheSame) {
     }
     daemon.RunUntil(200);
     std::vector<double> shares;
+    shares.reserve(callers.size());
     for (const std::string& caller : callers) {
       shares.push_back(daemon.served(caller));
     }

@@ -30,8 +30,9 @@ TEST(RunTimes, SureIsWhatWasSeenOftenAndVariesLittle) {
   EXPECT_FALSE(times.Get("a", "python").sure);
   times.Learn("a", "python", 1);
   EXPECT_TRUE(times.Get("a", "python").sure);
-  for (int i = 0; i < 30; ++i)
+  for (int i = 0; i < 30; ++i) {
     times.Learn("a", "python", i % 2 == 0 ? 0.01 : 9);
+  }
   EXPECT_FALSE(times.Get("a", "python").sure);
 }
 

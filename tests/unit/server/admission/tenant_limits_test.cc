@@ -135,6 +135,7 @@ TEST(TenantLimits, WhatMayRunAtOnceIsBounded) {
     const RunPtr other = RunOf("other");
     ASSERT_TRUE(admission.Enqueue(other).ok());
     std::vector<Admission::Admitted> going;
+    going.reserve(3);
     for (int i = 0; i < 3; ++i) going.push_back(*admission.Pop());
     // The third of "low" waits, and isn't in anybody's way.
     EXPECT_EQ(std::count_if(going.begin(), going.end(),
