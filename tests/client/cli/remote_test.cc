@@ -262,6 +262,13 @@ TEST(CliRemoteTest, WhatIsSafeIsCalledAgain) {
   ASSERT_THAT(daemon.RequestIds(), SizeIs(2));
   EXPECT_THAT(daemon.RequestIds(), Each(daemon.RequestIds()[0]));
   EXPECT_THAT(daemon.RequestIds()[0], HasSubstr("sandglass-"));
+  daemon.broken = 2;
+  EXPECT_EQ(
+      run({"run", "-l", "python", "-c", "1", "--request-id", "mine"}).exit_code,
+      0);
+  ASSERT_THAT(daemon.RequestIds(), SizeIs(5));
+  EXPECT_EQ(daemon.RequestIds()[2], "mine");
+  EXPECT_EQ(daemon.RequestIds()[4], "mine");
   // What changes something is not.
   daemon.broken = 1;
   EXPECT_EQ(run({"token", "create"}).exit_code, 125);

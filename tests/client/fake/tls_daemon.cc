@@ -33,6 +33,19 @@ class TlsDaemon::Sandboxes final : public v1::SandboxService::Service {
     return daemon_.Note(*context);
   }
 
+  grpc::Status StreamRunCode(
+      grpc::ServerContext* context, const v1::StreamRunCodeRequest* request,
+      grpc::ServerWriter<v1::StreamRunCodeResponse>* writer) override {
+    daemon_.request_ids_.Change(
+        [&](auto& ids) { ids.push_back(request->run().request_id()); });
+    const grpc::Status status = daemon_.Note(*context);
+    if (!status.ok()) return status;
+    v1::StreamRunCodeResponse event;
+    event.mutable_result()->set_outcome(v1::OUTCOME_OK);
+    writer->Write(event);
+    return grpc::Status::OK;
+  }
+
   TlsDaemon& daemon_;
 };
 
