@@ -51,7 +51,7 @@ bool SameHost(const sockaddr& a, const sockaddr& b) {
 }  // namespace
 
 absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
-                                   const std::string& address) {
+                                   const std::string& address, Ipv4 ipv4) {
   const AddressList found = ParseTcp(address);
   if (found == nullptr) {
     return absl::UnavailableError(
@@ -60,6 +60,9 @@ absl::StatusOr<os::Fd> ListenOnTcp(const std::string& setting,
   os::Fd socket(::socket(found->ai_family,
                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
+  if (ipv4 == Ipv4::kNot && found->ai_family == AF_INET6) {
+    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+  }
   // Addresses that are only waiting for late packets don't count as taken.
   if (socket.valid() &&
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ==

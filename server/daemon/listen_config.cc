@@ -41,7 +41,8 @@ absl::Status UseAddresses(const std::vector<std::string>& texts,
       return absl::InvalidArgumentError(absl::StrCat(
           "can't listen on ", Quoted(text, 128), " besides ",
           config.listen.ToString(),
-          ": one place may be without TLS, a unix socket or a loopback port"));
+          ": one place may be without TLS, a unix socket or a loopback port; "
+          "\"tls:\" before an address of this machine means with TLS"));
     }
     config.listen = *std::move(address);
   }

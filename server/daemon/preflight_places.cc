@@ -96,7 +96,8 @@ absl::Status CheckPorts(const Config& config) {
   }
   std::vector<os::Fd> also_held;
   for (const ListenAddress& address : config.listen_tls) {
-    absl::StatusOr<os::Fd> port = ListenOnTcp("listen", address.tcp_address);
+    absl::StatusOr<os::Fd> port =
+        ListenOnTcp("listen", address.tcp_address, Ipv4::kNot);
     if (!port.ok()) return port.status();
     also_held.push_back(*std::move(port));
   }

@@ -333,7 +333,8 @@ std::optional<int> PrivilegedStart::BindTls() {
   parts_.tls =
       std::make_unique<TlsContext>(config_.tls, *files, *std::move(tls));
   for (const ListenAddress& address : config_.listen_tls) {
-    absl::StatusOr<os::Fd> bound = ListenOnTcp("listen", address.tcp_address);
+    absl::StatusOr<os::Fd> bound =
+        ListenOnTcp("listen", address.tcp_address, Ipv4::kNot);
     if (!bound.ok()) return FailStart(bound.status(), 1);
     parts_.tls_listeners.push_back(*std::move(bound));
   }

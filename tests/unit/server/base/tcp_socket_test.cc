@@ -35,6 +35,10 @@ TEST(ListenOnTcp, APortThatIsTakenIsNamedWithItsSetting) {
   EXPECT_EQ(ListenOnTcp("listen", text).status(), absl::OkStatus());
   EXPECT_EQ(ListenOnTcp("listen", "127.0.0.1:0").status(), absl::OkStatus());
   EXPECT_EQ(ListenOnTcp("listen", "[::1]:0").status(), absl::OkStatus());
+  const auto all = ListenOnTcp("listen", "[::]:0", Ipv4::kNot);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_TRUE(
+      ListenOnTcp("listen", absl::StrCat("0.0.0.0:", TcpPortOf(*all))).ok());
   EXPECT_FALSE(ListenOnTcp("listen", "nowhere").ok());
 }
 
