@@ -19,7 +19,7 @@ source "$(dirname "$0")/machine.sh"
 
 USAGE='usage: vm.sh [--keep] [--filter GTEST-FILTER]'
 
-emulator=(qemu-system-x86_64 -machine 'q35,accel=kvm:tcg')
+emulator=(qemu-system-x86_64 -machine 'q35,accel=tcg')
 # Each is a part with a time of its own.
 filters=(
   # Here is no numpy; and programs of these two are at their limit of time
