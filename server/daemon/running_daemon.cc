@@ -35,7 +35,7 @@ constexpr absl::Duration kDeadHelperWait = absl::Milliseconds(500);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // How often the pool is told how much memory there is.
 constexpr absl::Duration kMemoryLook = absl::Seconds(1);
-constexpr absl::Duration kCredentialsLook = absl::Seconds(1);
+constexpr absl::Duration kCredentialsLook = absl::Milliseconds(400);
 constexpr absl::Duration kRenewBefore = absl::Hours(72);
 constexpr absl::Duration kTlsReadWait = absl::Seconds(2);
 
@@ -133,7 +133,7 @@ void RunningDaemon::FollowCredentials() {
   if (Now() < credentials_look_at_) return;
   credentials_look_at_ = After(Now(), kCredentialsLook);
   std::vector<std::string> wrong;
-  if (const absl::Status state = credentials_->state(); !state.ok()) {
+  if (const absl::Status state = credentials_->Refresh(); !state.ok()) {
     wrong.emplace_back(state.message());
   }
   if (parts_.tls != nullptr) {
@@ -178,7 +178,9 @@ int RunningDaemon::Run() {
           {{"idle", absl::FormatDuration(config_.end_when_idle)}});
       return Drain();
     }
-    switch (WaitForWake(std::min(watchdog.interval(), kMemoryLook))) {
+    switch (WaitForWake(std::min(watchdog.interval(), credentials_->tokens()
+                                                          ? kCredentialsLook
+                                                          : kMemoryLook))) {
       case Wake::kNothing:
         break;
       case Wake::kStop:

@@ -132,6 +132,12 @@ absl::Status Credentials::Authorise(const Identity& identity,
   return absl::OkStatus();
 }
 
+absl::Status Credentials::Refresh() {
+  if (tokens_ == nullptr) return absl::OkStatus();
+  tokens_->Refresh();
+  return tokens_->state();
+}
+
 absl::StatusOr<std::string> Credentials::CreateToken(const Identity& by,
                                                      Token& token) {
   if (tokens_ == nullptr) return NoTokenFile();

@@ -93,10 +93,11 @@ class Credentials {
   absl::Status RevokeToken(const Identity& by, const std::string& id);
   absl::StatusOr<std::vector<Token>> ListTokens() const;
 
-  // Whether the tokens in force are those of their file.
-  absl::Status state() const {
-    return tokens_ ? tokens_->state() : absl::OkStatus();
-  }
+  // Whether there are tokens here.
+  bool tokens() const { return tokens_ != nullptr; }
+  // Looks at the file of tokens, if there is one; call it at least once a
+  // second. Returns whether the tokens in force are those of the file.
+  absl::Status Refresh();
   uint64_t refusals(Refusal refusal) const {
     return counts_[static_cast<size_t>(refusal)];
   }

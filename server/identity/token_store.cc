@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -21,7 +20,6 @@
 namespace sandglass::server {
 namespace {
 
-constexpr auto kLookInterval = std::chrono::milliseconds(500);
 constexpr char kFile[] = "tokens.json";
 constexpr char kDraft[] = "tokens.json.new";
 constexpr absl::Duration kRemember = absl::Hours(24 * 7);
@@ -29,6 +27,11 @@ constexpr uint64_t kMaxBytes = uint64_t{1} << 20;
 
 absl::Status Wrong(const std::string& path, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", why));
+}
+
+std::vector<Token>::iterator PlaceOf(std::vector<Token>& tokens,
+                                     const std::string& id) {
+  return std::ranges::find(tokens, id, &Token::id);
 }
 
 absl::Status CantWrite(const std::string& path) {
@@ -42,8 +45,7 @@ absl::StatusOr<std::unique_ptr<TokenStore>> TokenStore::Open(
     os::Fd directory, const std::string& path, WallClock clock) {
   std::unique_ptr<TokenStore> store(new TokenStore(
       std::move(directory), absl::StrCat(path, "/", kFile), std::move(clock)));
-  absl::MutexLock lock(&store->mutex_);
-  store->looked_at_ = Now();
+  absl::MutexLock lock(&store->file_mutex_);
   if (absl::Status loaded = store->Load(); !loaded.ok()) return loaded;
   return store;
 }
@@ -62,7 +64,7 @@ absl::Status TokenStore::Load() {
   const Version version = {
       info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
       info.st_ctim.tv_sec * int64_t{1'000'000'000} + info.st_ctim.tv_nsec};
-  if (version == version_) return state_;
+  if (version == version_) return state();
   if (!S_ISREG(info.st_mode)) return Wrong(path_, "is no regular file");
   if ((info.st_mode & 077) != 0) {
     return Wrong(path_, "others may read or write it; chmod 600");
@@ -80,29 +82,28 @@ absl::Status TokenStore::Load() {
 }
 
 void TokenStore::Use(std::vector<Token> tokens) {
+  absl::MutexLock lock(&mutex_);
   tokens_ = std::move(tokens);
   places_.clear();
   for (size_t i = 0; i < tokens_.size(); ++i) places_[tokens_[i].id] = i;
 }
 
 void TokenStore::Refresh() {
-  const MonotonicTime now = Now();
-  if (now - looked_at_ < kLookInterval) return;
-  looked_at_ = now;
+  absl::MutexLock file_lock(&file_mutex_);
   absl::Status loaded = Load();
-  if (!loaded.ok() && loaded != state_) {
+  if (!loaded.ok() && loaded != state()) {
     Log(LogLevel::kError, "tokens_not_read",
         {{"error", std::string(loaded.message())},
          {"so", "those that were in force stay"}});
   }
+  absl::MutexLock lock(&mutex_);
   state_ = std::move(loaded);
 }
 
-std::optional<Identity> TokenStore::Find(absl::string_view value) {
+std::optional<Identity> TokenStore::Find(absl::string_view value) const {
   const std::string hash = Sha256({value.data(), value.size()});
   const std::optional<absl::string_view> id = IdOfValue(value);
   absl::MutexLock lock(&mutex_);
-  Refresh();
   const auto place = places_.find(id.value_or(""));
   // Compared even where there is no such token, so that the time it takes
   // doesn't tell which ids there are.
@@ -139,10 +140,10 @@ absl::Status TokenStore::Write(const std::vector<Token>& tokens) {
 }
 
 absl::StatusOr<std::string> TokenStore::Create(Token& token) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock file_lock(&file_mutex_);
   // What somebody else wrote meanwhile must not be lost.
   if (absl::Status loaded = Load(); !loaded.ok()) return loaded;
-  std::vector<Token> tokens = tokens_;
+  std::vector<Token> tokens = List();
   const absl::Time now = clock_();
   std::erase_if(tokens, [&](const Token& each) {
     return now - each.expires > kRemember;
@@ -153,7 +154,7 @@ absl::StatusOr<std::string> TokenStore::Create(Token& token) {
   }
   do {
     token.id = NewTokenId();
-  } while (places_.contains(token.id));
+  } while (PlaceOf(tokens, token.id) != tokens.end());
   const std::string value = NewTokenValue(token.id);
   token.sha256 = Sha256(value);
   token.created = absl::FromUnixSeconds(absl::ToUnixSeconds(now));
@@ -166,21 +167,20 @@ absl::StatusOr<std::string> TokenStore::Create(Token& token) {
 }
 
 absl::StatusOr<Token> TokenStore::Revoke(const std::string& id) {
-  absl::MutexLock lock(&mutex_);
+  absl::MutexLock file_lock(&file_mutex_);
   if (absl::Status loaded = Load(); !loaded.ok()) return loaded;
-  const auto place = places_.find(id);
-  if (place == places_.end()) return absl::NotFoundError(id);
-  std::vector<Token> tokens = tokens_;
-  Token token = tokens[place->second];
-  tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(place->second));
+  std::vector<Token> tokens = List();
+  const auto place = PlaceOf(tokens, id);
+  if (place == tokens.end()) return absl::NotFoundError(id);
+  Token token = std::move(*place);
+  tokens.erase(place);
   if (absl::Status written = Write(tokens); !written.ok()) return written;
   Use(std::move(tokens));
   return token;
 }
 
-std::vector<Token> TokenStore::List() {
+std::vector<Token> TokenStore::List() const {
   absl::MutexLock lock(&mutex_);
-  Refresh();
   return tokens_;
 }
 

@@ -58,8 +58,6 @@ class TokenStoreTest : public ::testing::Test {
     ::chmod(draft.c_str(), 0600);
     std::filesystem::rename(draft, path());
   }
-  // Longer than the store goes without a look at its file.
-  static void LetItLook() { absl::SleepFor(absl::Milliseconds(600)); }
 
   TempDir dir_;
   absl::Time now_ = absl::Now();
@@ -135,7 +133,7 @@ TEST_F(TokenStoreTest, AFileThatIsReplacedCountsWithinASecond) {
   const std::string text_of_one = Text();
   const std::string two = *store->Create(second);
   Write(text_of_one);
-  LetItLook();
+  store->Refresh();
   EXPECT_TRUE(store->Find(one).has_value());
   EXPECT_FALSE(store->Find(two).has_value());
   // What somebody wrote is kept when the daemon writes next.
@@ -154,7 +152,7 @@ TEST_F(TokenStoreTest, ABrokenFileLeavesTheTokensInForce) {
         absl::StrCat(good, good), std::string("{\"tokens\": [{}]}"),
         std::string(2 << 20, ' ')}) {
     Write(bad);
-    LetItLook();
+    store->Refresh();
     EXPECT_TRUE(store->Find(value).has_value());
     EXPECT_FALSE(store->state().ok());
     // What it says must not be lost by writing over it.
@@ -163,7 +161,7 @@ TEST_F(TokenStoreTest, ABrokenFileLeavesTheTokensInForce) {
     EXPECT_FALSE(store->Revoke(token.id).ok());
   }
   Write(good);
-  LetItLook();
+  store->Refresh();
   EXPECT_TRUE(store->Find(value).has_value());
   EXPECT_TRUE(store->state().ok());
 }
