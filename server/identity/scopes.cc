@@ -16,7 +16,7 @@ constexpr const char* kNames[] = {nullptr, "run",     "sessions", "files",
 
 std::vector<Scope> Scopes::List() const {
   std::vector<Scope> scopes;
-  for (uint8_t number = 1; number < std::size(kNames); ++number) {
+  for (size_t number = 1; number < std::size(kNames); ++number) {
     if (Has(static_cast<Scope>(number))) {
       scopes.push_back(static_cast<Scope>(number));
     }

@@ -158,8 +158,9 @@ absl::StatusOr<std::string> TokenStore::Create(Token& token) {
   const std::string value = NewTokenValue(token.id);
   token.sha256 = Sha256(value);
   token.created = absl::FromUnixSeconds(absl::ToUnixSeconds(now));
-  if (token.principal.empty())
+  if (token.principal.empty()) {
     token.principal = absl::StrCat("token:", token.id);
+  }
   tokens.push_back(token);
   if (absl::Status written = Write(tokens); !written.ok()) return written;
   Use(std::move(tokens));

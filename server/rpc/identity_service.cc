@@ -179,8 +179,9 @@ class IdentityServiceImpl final : public RawIdentityService {
         Receive(peers_, *context, *request, message);
     if (!caller.ok()) return Refuse(context, caller.status());
     auto* call = new AnsweredCall(peers_, *caller, response);
+    const size_t bytes = message.ByteSizeLong();
     call->EndOn(
-        threads_, {caller->name, "tokens"}, message.ByteSizeLong(),
+        threads_, {caller->name, "tokens"}, bytes,
         [&peers = peers_, caller = *caller, message = std::move(message),
          method] {
           return Serialize(method(peers.credentials(), caller, message));

@@ -84,6 +84,28 @@ class Approvals : public ::testing::Test, public ApprovalRecorder {
                        [this] { return now_; }};
 };
 
+TEST_F(Approvals, AnApproverAnswersForItsOwnTenantAlone) {
+  Identity ci = OwnerNamed("team-a/ci");
+  const std::string id = Ask(Subject(ci, "f"));
+  Identity theirs = OwnerNamed("team-b/boss");
+  theirs.scopes = {Scope::kApprove};
+  Identity ours = OwnerNamed("team-a/boss");
+  ours.scopes = {Scope::kApprove};
+  // Not even whether it is there.
+  EXPECT_EQ(table_.Get(theirs, id).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(table_.Get(bob_, id).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(table_.List(theirs, {}).approvals_size(), 0);
+  EXPECT_EQ(table_.List(ours, {}).approvals_size(), 1);
+  v1::ApproveRequest request;
+  request.set_approval_id(id);
+  EXPECT_EQ(table_.Approve(theirs, request).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(table_.Approve(ours, request).ok());
+  theirs.scopes.Add(Scope::kOperate);
+  EXPECT_TRUE(table_.Get(theirs, id).ok());
+}
+
 TEST_F(Approvals, AnApprovalIsForOneRunAndOnce) {
   const std::string id = Ask(Subject(alice_, "f"));
   EXPECT_EQ(Ask(Subject(alice_, "f")), id);
