@@ -52,20 +52,25 @@ void DaemonAudit::RecordRefusedPolicy(const absl::Status& why) {
 }
 
 void DaemonAudit::RecordRefusal(Refusal refusal, const Identity& identity) {
-  constexpr int kLinesPerSecond = 10;
+  // A flood by strangers hides nothing that is known callers' doing.
+  const bool known =
+      refusal == Refusal::kMissingScope || refusal == Refusal::kReadOnly;
+  const auto span = known ? std::chrono::seconds(1) : std::chrono::seconds(60);
+  const int most = known ? 10 : 6;
   uint64_t left_out = 0;
   {
     absl::MutexLock lock(&mutex_);
+    Lines& lines = known ? of_known_ : of_strangers_;
     const MonotonicTime now = Now();
-    if (now - second_ >= std::chrono::seconds(1)) {
-      second_ = now;
-      lines_ = 0;
+    if (now - lines.began >= span) {
+      lines.began = now;
+      lines.written = 0;
     }
-    if (++lines_ > kLinesPerSecond) {
-      ++left_out_;
+    if (++lines.written > most) {
+      ++lines.left_out;
       return;
     }
-    left_out = std::exchange(left_out_, 0);
+    left_out = std::exchange(lines.left_out, 0);
   }
   log_->Append("caller_refused", {{"reason", NameOf(refusal)},
                                   {"caller", identity.name},

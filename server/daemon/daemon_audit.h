@@ -56,8 +56,9 @@ class DaemonAudit final : public AuditHealth {
   // one stays.
   void RecordRefusedPolicy(const absl::Status& why);
 
-  // Writes "caller_refused", at most ten times a second; the next such line
-  // says how many were left out.
+  // Writes "caller_refused", of callers that are known at most ten times a
+  // second, of strangers six times a minute; the next such line says how many
+  // were left out.
   void RecordRefusal(Refusal refusal, const Identity& identity)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status RecordToken(const char* event, const Token& token,
@@ -76,9 +77,13 @@ class DaemonAudit final : public AuditHealth {
   AuditTrail trail_;
   RunAudit runs_;
   absl::Mutex mutex_;
-  MonotonicTime second_ ABSL_GUARDED_BY(mutex_);  // when it began
-  int lines_ ABSL_GUARDED_BY(mutex_) = 0;         // in it
-  uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
+  struct Lines {
+    MonotonicTime began;
+    int written = 0;
+    uint64_t left_out = 0;
+  };
+  Lines of_known_ ABSL_GUARDED_BY(mutex_);
+  Lines of_strangers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sandglass::server

@@ -251,11 +251,20 @@ absl::Status RunningDaemon::OpenCredentials() {
     if (!opened.ok()) return opened.status();
     tokens = *std::move(opened);
   }
+  std::unique_ptr<JwtVerifier> jwt;
+  if (!config_.identity.jwt.empty()) {
+    absl::StatusOr<std::unique_ptr<JwtVerifier>> made =
+        JwtVerifier::Make(config_.identity.jwt);
+    if (!made.ok()) return made.status();
+    jwt = *std::move(made);
+  }
   IdentityRecorder* const recorder = this;
-  credentials_.emplace(std::move(tokens), recorder,
-                       [this](const std::string& tenant) {
-                         return policy_.Get()->tenants()->Get(tenant).shares;
-                       });
+  credentials_.emplace(
+      std::move(tokens), recorder,
+      [this](const std::string& tenant) {
+        return policy_.Get()->tenants()->Get(tenant).shares;
+      },
+      std::move(jwt));
   peers_.emplace(std::max(PeerTable::kAnswerBytes,
                           kMaxAnswersAtOnce * config_.max_message_bytes),
                  &*credentials_);

@@ -60,7 +60,8 @@ absl::Status CheckTlsAddresses(const Config& config) {
   }
   const bool by_certificate =
       !config.tls.client_ca.empty() && !config.identity.certificates.empty();
-  if (config.identity.tokens_dir.empty() && !by_certificate) {
+  if (config.identity.tokens_dir.empty() && config.identity.jwt.empty() &&
+      !by_certificate) {
     return absl::InvalidArgumentError(absl::StrCat(
         "can't listen on ", where,
         " without a way to tell callers apart: set \"identity\": "

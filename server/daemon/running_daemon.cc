@@ -178,7 +178,7 @@ int RunningDaemon::Run() {
           {{"idle", absl::FormatDuration(config_.end_when_idle)}});
       return Drain();
     }
-    switch (WaitForWake(std::min(watchdog.interval(), credentials_->tokens()
+    switch (WaitForWake(std::min(watchdog.interval(), credentials_->has_files()
                                                           ? kCredentialsLook
                                                           : kMemoryLook))) {
       case Wake::kNothing:

@@ -69,8 +69,10 @@ void Credentials::NoteRight(const std::string& digest) {
 }
 
 std::optional<Identity> Credentials::Look(absl::string_view value) {
-  if (tokens_ == nullptr) return std::nullopt;
-  return tokens_->Find(value);
+  if (absl::StartsWith(value, kTokenPrefix)) {
+    return tokens_ == nullptr ? std::nullopt : tokens_->Find(value);
+  }
+  return jwt_ == nullptr ? std::nullopt : jwt_->Find(value, absl::Now());
 }
 
 absl::StatusOr<Identity> Credentials::Authenticate(
@@ -98,7 +100,10 @@ absl::StatusOr<Identity> Credentials::Prove(
   if (connection.proof == Proof::kLoopback) {
     return Refuse(Refusal::kPlainText, connection, CredentialsInPlainText());
   }
-  const std::string network = NetworkOf(connection.address);
+  // On the unix socket each account by itself.
+  const std::string network = connection.address.empty()
+                                  ? connection.name
+                                  : NetworkOf(connection.address);
   const std::optional<absl::string_view> value =
       authorization.size() == 1 ? BearerValue(authorization.front())
                                 : std::nullopt;
@@ -133,9 +138,13 @@ absl::Status Credentials::Authorise(const Identity& identity,
 }
 
 absl::Status Credentials::Refresh() {
-  if (tokens_ == nullptr) return absl::OkStatus();
-  tokens_->Refresh();
-  return tokens_->state();
+  absl::Status status;
+  if (tokens_ != nullptr) {
+    tokens_->Refresh();
+    status = tokens_->state();
+  }
+  if (jwt_ != nullptr) status.Update(jwt_->Refresh());
+  return status;
 }
 
 absl::StatusOr<std::string> Credentials::CreateToken(const Identity& by,
@@ -157,6 +166,12 @@ absl::StatusOr<std::string> Credentials::CreateToken(const Identity& by,
 absl::Status Credentials::RevokeToken(const Identity& by,
                                       const std::string& id) {
   if (tokens_ == nullptr) return NoTokenFile();
+  // Of another tenant there is none, unless the caller sees all.
+  const std::vector<Token> all = tokens_->List();
+  const auto known = std::ranges::find(all, id, &Token::id);
+  if (known == all.end() || (!by.SeesAll() && known->tenant != by.tenant)) {
+    return TokenNotFound(id);
+  }
   const absl::StatusOr<Token> token = tokens_->Revoke(id);
   if (absl::IsNotFound(token.status())) return TokenNotFound(id);
   if (!token.ok()) return TokensNotKept(token.status());

@@ -18,6 +18,7 @@
 #include "server/base/clock.h"
 #include "server/base/lru_index.h"
 #include "server/identity/identity.h"
+#include "server/identity/jwt.h"
 #include "server/identity/refusal_limit.h"
 #include "server/identity/token_store.h"
 
@@ -65,12 +66,15 @@ class Credentials {
   // Whether callers of that tenant see each other's.
   using Shares = std::function<bool(const std::string& tenant)>;
 
-  // `tokens` may be null: then no token is right. `recorder` may be null and
-  // must outlive this object. Without `shares` no tenant shares anything.
+  // `tokens` may be null: then no token is right; the same for `jwt` and JWTs.
+  // `recorder` may be null and must outlive this object. Without `shares` no
+  // tenant shares anything.
   explicit Credentials(std::unique_ptr<TokenStore> tokens = nullptr,
                        IdentityRecorder* recorder = nullptr,
-                       Shares shares = nullptr)
+                       Shares shares = nullptr,
+                       std::unique_ptr<JwtVerifier> jwt = nullptr)
       : tokens_(std::move(tokens)),
+        jwt_(std::move(jwt)),
         recorder_(recorder),
         shares_(std::move(shares)) {}
 
@@ -93,10 +97,10 @@ class Credentials {
   absl::Status RevokeToken(const Identity& by, const std::string& id);
   absl::StatusOr<std::vector<Token>> ListTokens() const;
 
-  // Whether there are tokens here.
-  bool tokens() const { return tokens_ != nullptr; }
-  // Looks at the file of tokens, if there is one; call it at least once a
-  // second. Returns whether the tokens in force are those of the file.
+  // Whether there is a file that Refresh looks at.
+  bool has_files() const { return tokens_ != nullptr || jwt_ != nullptr; }
+  // Looks at the files of tokens and keys; call it at least once a second, from
+  // one thread. Returns whether what is in force is what they say.
   absl::Status Refresh();
   uint64_t refusals(Refusal refusal) const {
     return counts_[static_cast<size_t>(refusal)];
@@ -116,6 +120,7 @@ class Credentials {
   void NoteRight(const std::string& digest) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::unique_ptr<TokenStore> tokens_;
+  const std::unique_ptr<JwtVerifier> jwt_;
   IdentityRecorder* const recorder_;
   const Shares shares_;
   RefusalLimit limit_;

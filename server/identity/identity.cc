@@ -54,8 +54,11 @@ bool IsTenantName(absl::string_view text) {
 }
 
 bool IsPrincipalName(absl::string_view tenant, absl::string_view text) {
-  return !text.empty() && text.size() <= kMaxPrincipalBytes &&
-         absl::ascii_isalnum(text[0]) &&
+  for (const char* reserved : {"uid:", "tcp:", "tls:"}) {
+    if (absl::StartsWith(text, reserved)) return false;
+  }
+  return text != "others" && !text.empty() &&
+         text.size() <= kMaxPrincipalBytes && absl::ascii_isalnum(text[0]) &&
          std::all_of(text.begin(), text.end(),
                      [](char c) {
                        return absl::ascii_isalnum(c) ||

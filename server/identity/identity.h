@@ -18,6 +18,9 @@ namespace sandglass::server {
 // otherwise.
 inline constexpr char kLocalTenant[] = "local";
 
+// The names of those who came over TLS and have proved nothing yet begin so.
+inline constexpr char kStrangerPrefix[] = "tls:";
+
 // How a caller proved who it is. The numbers are those of sandglass.v1.Proof.
 enum class Proof : uint8_t {
   kNone = 0,
@@ -68,14 +71,15 @@ struct Identity {
   bool SeesAll() const { return scopes.Has(Scope::kOperate); }
   // Operators, and this machine's own approvers.
   bool LooksAfterMachine() const {
-    return SeesAll() || (tenant == kLocalTenant && scopes.Has(Scope::kApprove));
+    return SeesAll() || (uid.has_value() && tenant == kLocalTenant &&
+                         scopes.Has(Scope::kApprove));
   }
   // `owner` is the name of another caller.
   bool Sees(absl::string_view owner) const;
 
   // Compares the callers, whichever request they are of.
   friend bool operator==(const Identity& a, const Identity& b) {
-    return a.name == b.name && a.uid == b.uid && a.gid == b.gid;
+    return a.name == b.name;
   }
 };
 
@@ -89,7 +93,8 @@ absl::string_view TenantOf(absl::string_view name);
 bool IsTenantName(absl::string_view text);
 // At most 128 of A-Z, a-z, 0-9 and "._@:/-", of which the first is a letter or
 // a digit. In the tenant "local" what stands before a "/" isn't the name of a
-// tenant, as in "spiffe://...".
+// tenant, as in "spiffe://...". Names that accounts and addresses have by
+// themselves aren't for others: "uid:...", "tcp:...", "tls:...", "others".
 bool IsPrincipalName(absl::string_view tenant, absl::string_view text);
 
 // An account of this machine on the unix socket: root may do everything, others

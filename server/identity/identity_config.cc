@@ -63,6 +63,41 @@ CertificateRule ReadCertificate(policy::JsonObject& object) {
   return rule;
 }
 
+JwtIssuer ReadIssuer(policy::JsonObject& object) {
+  JwtIssuer issuer;
+  issuer.issuer = object.String("issuer");
+  issuer.audience = object.String("audience");
+  for (const char* key : {"issuer", "audience"}) {
+    if (object.Has(key) && object.String(key).empty()) {
+      object.AddError(key, "is empty");
+    }
+  }
+  issuer.jwks = object.String("jwks");
+  if (issuer.jwks.empty() || issuer.jwks.front() != '/') {
+    object.AddError(
+        "jwks", absl::StrCat(Quoted(issuer.jwks), " is not an absolute path"));
+  }
+  issuer.tenant_claim = object.String("tenant_claim", "");
+  if (object.Has("tenant") == !issuer.tenant_claim.empty()) {
+    object.AddError("", "names either a \"tenant\" or a \"tenant_claim\"");
+  } else if (object.Has("tenant")) {
+    issuer.tenant = ReadTenant(object);
+  }
+  // Parsed here, since a pointer that is none would throw later.
+  const bool is_pointer = issuer.tenant_claim.empty() ||
+                          (issuer.tenant_claim.front() == '/' &&
+                           !absl::StrContains(issuer.tenant_claim, '~'));
+  if (!is_pointer) {
+    object.AddError("tenant_claim",
+                    absl::StrCat(Quoted(issuer.tenant_claim),
+                                 " is no JSON pointer such as "
+                                 "\"/kubernetes.io/namespace\", without ~"));
+    issuer.tenant_claim.clear();
+  }
+  issuer.scopes = ReadScopes(object, Scopes::Usual());
+  return issuer;
+}
+
 }  // namespace
 
 Scopes ReadScopes(policy::JsonObject& object, Scopes fallback) {
@@ -103,6 +138,11 @@ void ReadIdentityConfig(policy::JsonObject& root, IdentityConfig& config) {
       config.certificates.push_back(ReadCertificate(each));
     }
   }
+  if (object->Has("jwt")) {
+    for (policy::JsonObject& each : object->Objects("jwt")) {
+      config.jwt.push_back(ReadIssuer(each));
+    }
+  }
 }
 
 nlohmann::ordered_json IdentityToJson(const IdentityConfig& config) {
@@ -121,9 +161,19 @@ nlohmann::ordered_json IdentityToJson(const IdentityConfig& config) {
                             {"tenant", rule.tenant},
                             {"scopes", ScopesToJson(rule.scopes)}});
   }
+  nlohmann::ordered_json issuers = nlohmann::ordered_json::array();
+  for (const JwtIssuer& issuer : config.jwt) {
+    issuers.push_back({{"issuer", issuer.issuer},
+                       {"audience", issuer.audience},
+                       {"jwks", issuer.jwks},
+                       {"tenant", issuer.tenant},
+                       {"tenant_claim", issuer.tenant_claim},
+                       {"scopes", ScopesToJson(issuer.scopes)}});
+  }
   return {{"tokens_dir", config.tokens_dir},
           {"accounts", std::move(accounts)},
-          {"certificates", std::move(certificates)}};
+          {"certificates", std::move(certificates)},
+          {"jwt", std::move(issuers)}};
 }
 
 std::optional<Identity> IdentityOfCertificate(const IdentityConfig& config,

@@ -6,6 +6,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 #include "policy/text/json_reader.h"
+#include "server/identity/jwt.h"
 #include "server/identity/local_accounts.h"
 
 namespace sandglass::server {
@@ -25,6 +26,7 @@ struct IdentityConfig {
   LocalAccounts accounts;
   // The first that fits counts.
   std::vector<CertificateRule> certificates;
+  std::vector<JwtIssuer> jwt;
 };
 
 void ReadIdentityConfig(policy::JsonObject& root, IdentityConfig& config);

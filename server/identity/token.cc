@@ -18,7 +18,6 @@
 namespace sandglass::server {
 namespace {
 
-constexpr absl::string_view kPrefix = "sg_";
 constexpr size_t kIdBytes = 6;
 constexpr size_t kSecretBytes = 32;
 constexpr size_t kIdDigits = 2 * kIdBytes;
@@ -85,6 +84,9 @@ Token ReadToken(policy::JsonObject& entry) {
   }
   token.scopes = ReadScopes(entry);
   token.profiles = entry.Strings("profiles", std::vector<std::string>());
+  if (entry.Has("profiles") && token.profiles.empty()) {
+    entry.AddError("profiles", "is empty; leave it out for all");
+  }
   token.read_only = entry.Bool("read_only", false);
   token.created = ReadTime(entry, "created");
   if (entry.Has("expires")) token.expires = ReadTime(entry, "expires");
@@ -112,11 +114,11 @@ Identity Token::ToIdentity() const {
 std::string NewTokenId() { return RandomId("", kIdBytes); }
 
 std::string NewTokenValue(absl::string_view id) {
-  return RandomId(absl::StrCat(kPrefix, id, "_"), kSecretBytes);
+  return RandomId(absl::StrCat(kTokenPrefix, id, "_"), kSecretBytes);
 }
 
 std::optional<absl::string_view> IdOfValue(absl::string_view value) {
-  if (!absl::ConsumePrefix(&value, kPrefix)) return std::nullopt;
+  if (!absl::ConsumePrefix(&value, kTokenPrefix)) return std::nullopt;
   const absl::string_view id = value.substr(0, kIdDigits);
   if (!IsHex(id, kIdDigits)) return std::nullopt;
   value.remove_prefix(kIdDigits);

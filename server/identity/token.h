@@ -30,6 +30,9 @@ struct Token {
   Identity ToIdentity() const;
 };
 
+// What the value of each token begins with, and no JWT does.
+inline constexpr absl::string_view kTokenPrefix = "sg_";
+
 // The most tokens that there may be; the file may have 1 MiB.
 inline constexpr size_t kMaxTokens = 2000;
 

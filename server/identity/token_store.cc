@@ -64,7 +64,7 @@ absl::Status TokenStore::Load() {
   const Version version = {
       info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
       info.st_ctim.tv_sec * int64_t{1'000'000'000} + info.st_ctim.tv_nsec};
-  if (version == version_) return state();
+  if (version == version_) return absl::OkStatus();
   if (!S_ISREG(info.st_mode)) return Wrong(path_, "is no regular file");
   if ((info.st_mode & 077) != 0) {
     return Wrong(path_, "others may read or write it; chmod 600");
@@ -74,9 +74,9 @@ absl::Status TokenStore::Load() {
   const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
   if (size < 0) return Wrong(path_, ErrorText(errno));
   text.resize(static_cast<size_t>(size));
-  version_ = version;
   absl::StatusOr<std::vector<Token>> tokens = ReadTokens(path_, text);
   if (!tokens.ok()) return tokens.status();
+  version_ = version;
   Use(*std::move(tokens));
   return absl::OkStatus();
 }

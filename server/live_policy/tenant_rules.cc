@@ -32,10 +32,14 @@ absl::Status MayUseProfile(const PolicySet& policy, const Identity& caller,
   if (file != nullptr && !policy::AllowsProfile(*file, profile)) {
     return ProfileDenied("tenant " + caller.tenant, profile, file->profiles);
   }
-  if (!MayItself(caller, profile)) {
-    return ProfileDenied(caller.name, profile, caller.profiles);
-  }
-  return absl::OkStatus();
+  return MayUseProfileItself(caller, profile);
+}
+
+absl::Status MayUseProfileItself(const Identity& caller,
+                                 const std::string& profile) {
+  return MayItself(caller, profile)
+             ? absl::OkStatus()
+             : ProfileDenied(caller.name, profile, caller.profiles);
 }
 
 }  // namespace sandglass::server

@@ -19,6 +19,11 @@ std::string ProfileFor(const PolicySet& policy, const Identity& caller,
 absl::Status MayUseProfile(const PolicySet& policy, const Identity& caller,
                            const std::string& profile);
 
+// The same of the caller alone: sessions go on with what their tenant's file
+// said when they were made.
+absl::Status MayUseProfileItself(const Identity& caller,
+                                 const std::string& profile);
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_LIVE_POLICY_TENANT_RULES_H_

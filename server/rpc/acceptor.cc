@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
@@ -161,7 +162,8 @@ Acceptor::Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
       first_number_(FirstNumber()),
       next_number_(first_number_),
       shares_(options.max_connections),
-      numbers_(WithReserveWithin(NumbersForAll(first_number_, options))) {}
+      numbers_(WithReserveWithin(NumbersForAll(first_number_, options))),
+      max_stranger_numbers_(NumbersForAll(first_number_, options) / 2) {}
 
 Acceptor::~Acceptor() {
   {
@@ -235,15 +237,26 @@ void Acceptor::Loop() {
 }
 
 void Acceptor::SweepNumbers() {
-  for (const std::string& caller : peers_.Sweep()) numbers_.Release(caller);
+  for (const std::string& caller : peers_.Sweep()) {
+    numbers_.Release(caller);
+    if (absl::StartsWith(caller, kStrangerPrefix)) --stranger_numbers_;
+  }
 }
 
 void Acceptor::Sweep() {
   const MonotonicTime now = Now();
   sweep_at_ = After(now, kSweepInterval);
   std::vector<int> over;
+  strangers_ = 0;
   for (const auto& [fd, watched] : watched_) {
     const ConnectionTap::State state = watched.tap->state();
+    if (watched.stranger && !peers_.Proved(watched.number)) {
+      ++strangers_;
+      if (now - state.began > absl::ToChronoNanoseconds(options_.proof)) {
+        over.push_back(fd);
+        continue;
+      }
+    }
     if ((!state.speaks &&
          now - state.began > absl::ToChronoNanoseconds(options_.first_words)) ||
         (state.unfinished_since < now &&
@@ -308,6 +321,14 @@ void Acceptor::AcceptSome() {
 void Acceptor::Admit(os::Fd connection, const Identity& caller,
                      std::unique_ptr<TlsSocket> tls) {
   const std::string& name = caller.name;
+  const bool stranger = caller.proof == Proof::kNone;
+  if (stranger && (strangers_ >= options_.max_connections / 2 ||
+                   stranger_numbers_ >= max_stranger_numbers_)) {
+    ++ended_;
+    return SendAway(connection, tls.get(),
+                    "there are too many connections on which nobody has proved "
+                    "yet who they are; try again in a few seconds");
+  }
   // Numbers can't be taken back from anybody to make room. Root has some that
   // others can't use up, as it has connections.
   const bool of_root =
@@ -340,12 +361,16 @@ void Acceptor::Admit(os::Fd connection, const Identity& caller,
   auto tap = std::make_unique<ConnectionTap>(
       room_, name, options_.max_message_bytes, std::move(tls));
   const int fd = connection.get();
-  watched_.emplace(
-      fd, Watched{std::move(connection), numbered.get(), name, tap.get()});
+  watched_.emplace(fd, Watched{std::move(connection), numbered.get(), name,
+                               tap.get(), stranger});
   shares_.Add(name);
   ++open_;
   ++accepted_;
   numbers_.Acquire(name);
+  if (stranger) {
+    ++strangers_;
+    ++stranger_numbers_;
+  }
   peers_.Add(numbered.get(), caller, std::move(tap));
   handover_(numbered.release());
 }

@@ -58,6 +58,9 @@ class Acceptor {
     absl::Duration first_words = absl::Seconds(10);
     // For so long a message may stop before its end.
     absl::Duration message_pause = absl::Seconds(30);
+    // Within this time somebody must have proved on a connection who they are,
+    // if it doesn't say so itself.
+    absl::Duration proof = absl::Seconds(30);
     uint32_t max_message_bytes = 16 << 20;
     // Who the accounts are that connect to a unix socket.
     LocalAccounts accounts;
@@ -138,11 +141,19 @@ class Acceptor {
     int number;  // gRPC's descriptor
     std::string caller;
     ConnectionTap* tap;  // belongs to the table
+    bool stranger;       // it doesn't say itself who is at its other end
   };
   std::atomic<uint64_t> open_ = 0;
   std::atomic<uint64_t> accepted_ = 0;
   ConnectionShares shares_;
   Shares numbers_;  // of the connections in the table
+  // Connections without proof so far, as of the last sweep and since; and the
+  // numbers of all that began without. They may have half of what there is, so
+  // that strangers, who may come from any number of addresses, keep nobody out
+  // who is known.
+  uint32_t strangers_ = 0;
+  uint64_t stranger_numbers_ = 0;
+  const uint64_t max_stranger_numbers_;
   std::map<int, Watched> watched_;
   std::thread thread_;
 };

@@ -68,6 +68,7 @@ void ConnectionTap::HideNewCalls(bool hide) { Hidden() = hide; }
 void ConnectionTap::Close() {
   absl::MutexLock lock(&mutex_);
   closed_ = true;
+  if (tls_) tls_->Close();
   for (auto& [id, stream] : streams_) GiveBack(stream);
   unfinished_.clear();
   streams_.clear();

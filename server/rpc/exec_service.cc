@@ -58,6 +58,15 @@ class ExecServiceImpl final : public RawExecService {
     const absl::StatusOr<Identity> caller =
         Receive(peers_, *context, *request, *message);
     if (!caller.ok()) return Refuse(context, caller.status());
+    // What only looks may be called by those who may only read.
+    if (!message->stdin().empty() || message->close_stdin() ||
+        message->has_resize()) {
+      if (absl::Status may =
+              peers_.credentials().Authorise(*caller, Changes(Scope::kExec));
+          !may.ok()) {
+        return Refuse(context, may);
+      }
+    }
     auto* call = new WaitExecCall(table_, *caller, peers_.answers(), response);
     call->Poll(message);
     return call;

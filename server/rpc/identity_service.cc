@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "policy/text/names.h"
 #include "sandglass/v1/identity_service.grpc.pb.h"
@@ -68,8 +70,18 @@ v1::Token Describe(const Token& token) {
 
 Scopes ReadScopes(const Identity& caller, const v1::CreateTokenRequest& request,
                   std::vector<policy::FieldViolation>& violations) {
-  if (request.scopes().empty()) return Scopes::Usual();
   Scopes scopes;
+  if (request.scopes().empty()) {
+    for (const Scope scope : Scopes::Usual().List()) {
+      if (caller.scopes.Has(scope)) scopes.Add(scope);
+    }
+    if (scopes.empty()) {
+      violations.push_back({"scopes",
+                            "are to be named: of the usual ones you "
+                            "have none yourself"});
+    }
+    return scopes;
+  }
   for (const int number : request.scopes()) {
     if (number <= 0 || !v1::Scope_IsValid(number)) {
       violations.push_back(
@@ -90,7 +102,12 @@ absl::StatusOr<Token> ReadRequest(const Identity& caller,
                                   const v1::CreateTokenRequest& request) {
   std::vector<policy::FieldViolation> violations;
   Token token;
-  token.tenant = request.tenant().empty() ? kLocalTenant : request.tenant();
+  token.tenant = request.tenant().empty() ? caller.tenant : request.tenant();
+  if (!caller.SeesAll() && token.tenant != caller.tenant) {
+    violations.push_back(
+        {"tenant", absl::StrCat("is not your own, ", caller.tenant,
+                                ": that takes the scope operate")});
+  }
   if (!IsTenantName(token.tenant)) {
     violations.push_back(
         {"tenant", absl::StrCat(Quoted(request.tenant(), 64),
@@ -99,15 +116,23 @@ absl::StatusOr<Token> ReadRequest(const Identity& caller,
   }
   token.principal = request.principal();
   if (!token.principal.empty() &&
-      !IsPrincipalName(token.tenant, token.principal)) {
+      (!IsPrincipalName(token.tenant, token.principal) ||
+       absl::StartsWith(token.principal, "token:"))) {
     violations.push_back(
         {"principal",
          absl::StrCat(Quoted(token.principal, 64),
                       " is not at most 128 of letters, digits and "
-                      "\"._@:/-\"; in the tenant \"local\" without \"/\"")});
+                      "\"._@:/-\", or begins as those that others have by "
+                      "themselves, such as \"uid:\"")});
   }
   token.scopes = ReadScopes(caller, request, violations);
+  if (request.profiles().empty()) token.profiles = caller.profiles;
   for (const std::string& profile : request.profiles()) {
+    if (!caller.profiles.empty() &&
+        std::ranges::find(caller.profiles, profile) == caller.profiles.end()) {
+      violations.push_back({"profiles", absl::StrCat(Quoted(profile, 64),
+                                                     " is none of your own")});
+    }
     if (!policy::IsPolicyName(profile)) {
       violations.push_back({"profiles", absl::StrCat(Quoted(profile, 64),
                                                      " is no profile's name")});
@@ -117,7 +142,7 @@ absl::StatusOr<Token> ReadRequest(const Identity& caller,
   if (request.profiles_size() > kMaxProfiles) {
     violations.push_back({"profiles", "has more than 64"});
   }
-  token.read_only = request.read_only();
+  token.read_only = request.read_only() || caller.read_only;
   const absl::Duration lifetime =
       request.has_lifetime() ? FromProto(request.lifetime()) : kUsualLifetime;
   if (lifetime < absl::Seconds(1) || lifetime > kMaxLifetime) {
@@ -126,7 +151,8 @@ absl::StatusOr<Token> ReadRequest(const Identity& caller,
                                   " is not between 1s and ten years")});
   }
   token.expires = absl::FromUnixSeconds(
-      absl::ToUnixSeconds(absl::Now() + lifetime + absl::Milliseconds(999)));
+      absl::ToUnixSeconds(std::min(absl::Now() + lifetime, caller.expires) +
+                          absl::Milliseconds(999)));
   token.note = request.note();
   if (token.note.size() > kMaxNoteBytes) {
     violations.push_back(
@@ -203,12 +229,13 @@ class IdentityServiceImpl final : public RawIdentityService {
   }
 
   static absl::StatusOr<v1::ListTokensResponse> List(
-      Credentials& credentials, const Identity&,
+      Credentials& credentials, const Identity& caller,
       const v1::ListTokensRequest& request) {
     const absl::StatusOr<std::vector<Token>> tokens = credentials.ListTokens();
     if (!tokens.ok()) return tokens.status();
     v1::ListTokensResponse answer;
     for (const Token& token : *tokens) {
+      if (!caller.SeesAll() && token.tenant != caller.tenant) continue;
       if (request.tenant().empty() || request.tenant() == token.tenant) {
         *answer.add_tokens() = Describe(token);
       }

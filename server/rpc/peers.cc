@@ -30,9 +30,9 @@ void PeerTable::MarkClosed(int fd, absl::Duration grace) {
   if (it == entries_.end() || it->second.closed) return;
   it->second.closed = true;
   closed_.emplace(After(Now(), grace), fd);
-  if (it->second.tap == nullptr) return;
-  SetTap(fd, nullptr);
-  it->second.tap->Close();
+  // It stays in place: what gRPC may still read must not come by it in plain
+  // text, if the connection had TLS.
+  if (it->second.tap != nullptr) it->second.tap->Close();
 }
 
 std::vector<std::string> PeerTable::Sweep() {
@@ -42,6 +42,7 @@ std::vector<std::string> PeerTable::Sweep() {
   while (!closed_.empty() && closed_.begin()->first <= now) {
     const auto entry = entries_.find(closed_.begin()->second);
     closed_.erase(closed_.begin());
+    SetTap(entry->first, nullptr);
     callers.push_back(std::move(entry->second.caller.name));
     entries_.erase(entry);
   }
@@ -53,16 +54,36 @@ bool PeerTable::Contains(int fd) const {
   return entries_.count(fd) != 0;
 }
 
-std::optional<Identity> PeerTable::CallerOf(const std::string& peer) const {
+std::optional<int> PeerTable::NumberOf(const std::string& peer) {
   absl::string_view rest = peer;
   int fd = -1;
   if (!absl::ConsumePrefix(&rest, "fd:") || !absl::SimpleAtoi(rest, &fd)) {
     return std::nullopt;
   }
+  return fd;
+}
+
+std::optional<Identity> PeerTable::CallerOf(const std::string& peer) const {
+  const std::optional<int> fd = NumberOf(peer);
+  if (!fd.has_value()) return std::nullopt;
   absl::MutexLock lock(&mutex_);
-  const auto it = entries_.find(fd);
+  const auto it = entries_.find(*fd);
   if (it == entries_.end()) return std::nullopt;
   return it->second.caller;
+}
+
+void PeerTable::MarkProved(const std::string& peer) const {
+  const std::optional<int> fd = NumberOf(peer);
+  if (!fd.has_value()) return;
+  absl::MutexLock lock(&mutex_);
+  const auto it = entries_.find(*fd);
+  if (it != entries_.end()) it->second.proved = true;
+}
+
+bool PeerTable::Proved(int fd) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entries_.find(fd);
+  return it != entries_.end() && it->second.proved;
 }
 
 }  // namespace sandglass::server

@@ -55,6 +55,11 @@ class PeerTable {
   std::optional<Identity> CallerOf(const std::string& peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Somebody has proved on that connection who they are, by what a call
+  // brought.
+  void MarkProved(const std::string& peer) const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Proved(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
+
   AnswerRoom& answers() const { return answers_; }
   Credentials& credentials() const { return credentials_; }
 
@@ -65,12 +70,15 @@ class PeerTable {
     // connection closes.
     std::unique_ptr<ConnectionTap> tap;
     bool closed = false;
+    bool proved = false;
   };
+  // The number in what grpc::ServerContext::peer() returns.
+  static std::optional<int> NumberOf(const std::string& peer);
   mutable AnswerRoom answers_;
   Credentials none_;
   Credentials& credentials_;
   mutable absl::Mutex mutex_;
-  std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  mutable std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
   // The numbers of closed connections, by the time when they may be used again.
   std::multimap<MonotonicTime, int> closed_ ABSL_GUARDED_BY(mutex_);
 };

@@ -36,6 +36,7 @@ absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
       !may.ok()) {
     return may;
   }
+  if (connection->proof == Proof::kNone) peers.MarkProved(context.peer());
   caller->trace_id = TraceIdOf(context);
   return caller;
 }

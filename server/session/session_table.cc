@@ -401,6 +401,12 @@ absl::StatusOr<SharedSession> SessionTable::Find(
     session = sessions_.at(it->second);
   }
   if (!caller.Sees(session->caller().name)) return SessionNotFound(session_id);
+  // A token for some profiles alone doesn't get at others by a session of them.
+  if (absl::Status may =
+          MayUseProfileItself(caller, session->spec().profile->name);
+      !may.ok()) {
+    return may;
+  }
   // The session may be over before the sweeper has seen it.
   if (Session::Over over = session->LooksOver(); !over.reason.empty()) {
     End(session, over);

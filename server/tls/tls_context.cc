@@ -229,6 +229,7 @@ absl::StatusOr<SharedTls> MakeTls(const TlsConfig& config,
   ::SSL_CTX_set_mode(tls.get(), SSL_MODE_RELEASE_BUFFERS |
                                     SSL_MODE_ENABLE_PARTIAL_WRITE |
                                     SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  ::SSL_CTX_clear_mode(tls.get(), SSL_MODE_AUTO_RETRY);
   ::SSL_CTX_set_alpn_select_cb(tls.get(), ChooseProtocol, nullptr);
   for (const absl::Status& used :
        {UseCertificate(config, files, now, tls.get()),

@@ -6,7 +6,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -87,9 +89,9 @@ void TlsListener::Begin(os::Fd connection) {
   const std::string address = PeerAddress(fd);
   const std::string network = NetworkOf(address);
   const auto of_network = networks_.find(network);
-  if (handshakes_.size() >= options_.max_handshakes ||
-      (of_network != networks_.end() &&
-       of_network->second >= options_.max_of_network)) {
+  const uint32_t has = of_network == networks_.end() ? 0 : of_network->second;
+  if (has >= options_.max_of_network ||
+      (handshakes_.size() >= options_.max_handshakes && !MakeRoom(has))) {
     ++turned_away_;
     return;
   }
@@ -108,11 +110,28 @@ void TlsListener::Begin(os::Fd connection) {
                                                     .address = address,
                                                     .network = network})
                              .first->second;
+  handshake.order = next_order_++;
   handshake.timer = loop_.CallAt(After(Now(), options_.handshake), [this, fd] {
     Drop(fd, absl::StrCat("no handshake within ",
                           absl::FormatDuration(options_.handshake)));
   });
   Watch(handshake, EPOLLIN);
+}
+
+bool TlsListener::MakeRoom(uint32_t has) {
+  const auto largest = std::ranges::max_element(
+      networks_, {}, [](const auto& each) { return each.second; });
+  if (largest == networks_.end() || largest->second <= has) return false;
+  int oldest = -1;
+  uint64_t order = UINT64_MAX;
+  for (const auto& [fd, handshake] : handshakes_) {
+    if (handshake.network == largest->first && handshake.order < order) {
+      order = handshake.order;
+      oldest = fd;
+    }
+  }
+  Drop(oldest, "others needed its room");
+  return true;
 }
 
 void TlsListener::Watch(Handshake& handshake, uint32_t events) {
@@ -150,8 +169,8 @@ Identity TlsListener::IdentityOf(const Handshake& handshake) const {
   const std::optional<PeerCertificate> peer = handshake.socket->Peer();
   std::optional<Identity> known;
   if (peer.has_value()) known = IdentityOfCertificate(identity_, peer->name);
-  Identity identity =
-      known.value_or(Identity{.name = absl::StrCat("tcp:", handshake.network)});
+  Identity identity = known.value_or(
+      Identity{.name = absl::StrCat(kStrangerPrefix, handshake.network)});
   if (known.has_value()) identity.expires = peer->ends;
   identity.address = handshake.address;
   return identity;

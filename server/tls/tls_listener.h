@@ -57,6 +57,7 @@ class TlsListener {
     std::string network;
     uint64_t watch = 0;
     uint64_t timer = 0;
+    uint64_t order = 0;
   };
 
   TlsListener(std::vector<os::Fd> sockets, const TlsContext& tls,
@@ -72,6 +73,9 @@ class TlsListener {
   void Listen(const os::Fd& socket);
   void AcceptSome(const os::Fd& socket, uint64_t watch);
   void Begin(os::Fd connection);
+  // Ends the oldest handshake of the network with most, if that has more than
+  // `has`. Returns whether it did.
+  bool MakeRoom(uint32_t has);
   void Step(int fd);
   void Watch(Handshake& handshake, uint32_t events);
   void Finish(int fd);
@@ -89,6 +93,7 @@ class TlsListener {
   std::atomic<uint64_t> turned_away_ = 0;
   std::map<int, Handshake> handshakes_;
   std::map<std::string, uint32_t> networks_;
+  uint64_t next_order_ = 0;
   MonotonicTime quiet_until_;  // so that the log isn't flooded
   // Last, so that it ends before what its thread uses.
   EventLoop loop_;

@@ -2,10 +2,12 @@
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/strings.h"
@@ -135,8 +137,39 @@ ssize_t TlsSocket::Failed(int result) {
   return -1;
 }
 
+int TlsSocket::Read(void* data, size_t size, size_t* got) {
+  // OpenSSL would go on by itself (SSL_MODE_AUTO_RETRY) for as long as a client
+  // sends, say, new keys.
+  constexpr int kMaxBetween = 32;
+  for (int between = 0;; ++between) {
+    ::ERR_clear_error();
+    errno = 0;
+    const int result = ::SSL_read_ex(ssl_.get(), data, size, got);
+    if (result == 1 ||
+        ::SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {
+      return result;
+    }
+    pollfd readable = {::SSL_get_fd(ssl_.get()), POLLIN, 0};
+    if (::poll(&readable, 1, 0) <= 0) return result;
+    if (between == kMaxBetween) {
+      ::shutdown(readable.fd, SHUT_RDWR);
+      return result;
+    }
+  }
+}
+
+void TlsSocket::Close() {
+  absl::MutexLock lock(&mutex_);
+  ssl_.reset();
+  pending_ = std::string();
+}
+
 ssize_t TlsSocket::Receive(msghdr* message) {
   absl::MutexLock lock(&mutex_);
+  if (ssl_ == nullptr) {
+    errno = ECONNRESET;
+    return -1;
+  }
   message->msg_controllen = 0;
   message->msg_flags = 0;
   size_t all = 0;
@@ -145,11 +178,8 @@ ssize_t TlsSocket::Receive(msghdr* message) {
     size_t filled = 0;
     while (filled < part.iov_len) {
       size_t got = 0;
-      ::ERR_clear_error();
-      errno = 0;
-      const int result =
-          ::SSL_read_ex(ssl_.get(), static_cast<char*>(part.iov_base) + filled,
-                        part.iov_len - filled, &got);
+      const int result = Read(static_cast<char*>(part.iov_base) + filled,
+                              part.iov_len - filled, &got);
       if (result != 1) {
         // An error shows again in the next call.
         return all > 0 ? static_cast<ssize_t>(all) : Failed(result);
@@ -163,6 +193,10 @@ ssize_t TlsSocket::Receive(msghdr* message) {
 
 ssize_t TlsSocket::Send(const msghdr* message) {
   absl::MutexLock lock(&mutex_);
+  if (ssl_ == nullptr) {
+    errno = ECONNRESET;
+    return -1;
+  }
   size_t all = 0;
   while (true) {
     // OpenSSL wants a record that it could not send again as it was.

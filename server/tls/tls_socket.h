@@ -52,6 +52,10 @@ class TlsSocket {
   // From now on another descriptor stands for the same socket.
   void Rename(int fd) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Frees what the connection took; nothing is received or sent any more
+  // (ECONNRESET).
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   // As much as fits into one record.
   static constexpr size_t kRecordBytes = 16 << 10;
@@ -61,12 +65,17 @@ class TlsSocket {
   };
 
   explicit TlsSocket(SSL* ssl) : ssl_(ssl) {}
+  // SSL_read_ex as far as the socket allows, whatever comes between records of
+  // the application: no more of that than a client has reason for.
+  int Read(void* data, size_t size, size_t* got)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Turns what OpenSSL said into the errno of a socket, and returns -1, or 0 at
   // the end of the stream.
   ssize_t Failed(int result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
-  const std::unique_ptr<SSL, Free> ssl_ ABSL_PT_GUARDED_BY(mutex_);
+  // Null once it is closed.
+  std::unique_ptr<SSL, Free> ssl_ ABSL_GUARDED_BY(mutex_);
   std::string error_ ABSL_GUARDED_BY(mutex_);
   // A record that OpenSSL could send only in part, or not at all.
   std::string pending_ ABSL_GUARDED_BY(mutex_);

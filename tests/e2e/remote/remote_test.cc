@@ -155,13 +155,33 @@ TEST_F(Remote, TokensAreMadeByAdministratorsAloneAndWithNoMoreThanTheirOwn) {
   const grpc::Status more = make(admin, request);
   EXPECT_EQ(more.error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(more.error_message(), HasSubstr("operate is none of your own"));
+  // Nor for others, or for longer.
+  v1::CreateTokenRequest elsewhere;
+  elsewhere.set_tenant("team-a");
+  EXPECT_THAT(make(admin, elsewhere).error_message(),
+              HasSubstr("is not your own, team-b"));
+  v1::CreateTokenRequest as_account;
+  as_account.set_principal("uid:0");
+  EXPECT_THAT(make(admin, as_account).error_message(), HasSubstr("principal"));
+  v1::ListTokensResponse listed;
+  ASSERT_TRUE(admin
+                  .Call(v1::IdentityService::NewStub(admin.channel()),
+                        &v1::IdentityService::Stub::ListTokens,
+                        v1::ListTokensRequest(), &listed)
+                  .ok());
+  for (const v1::Token& token : listed.tokens()) {
+    EXPECT_EQ(token.tenant(), "team-b");
+  }
+  RemoteCaller bare = With(Token("team-b", "bare", {v1::SCOPE_ADMIN}));
+  EXPECT_THAT(make(bare, v1::CreateTokenRequest()).error_message(),
+              HasSubstr("of the usual ones you have none"));
   v1::CreateTokenRequest wrong;
   wrong.set_tenant("Team");
   wrong.set_principal("a b");
   wrong.set_note(std::string(257, 'x'));
   wrong.mutable_lifetime()->set_seconds(-1);
   EXPECT_THAT(make(admin, wrong).error_message(),
-              AllOf(HasSubstr("tenant"), HasSubstr("3 more")));
+              AllOf(HasSubstr("tenant"), HasSubstr("4 more")));
 }
 
 TEST_F(Remote, ACertificateSaysWhoCalls) {

@@ -89,6 +89,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/identity_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/credentials_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/token_store_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/jwt_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/method_access_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/tls/tls_context_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/fair_queue_test.cc

@@ -1,6 +1,7 @@
 #include "server/tls/tls_context.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -36,6 +37,8 @@ const TestIssuer& OtherIssuer() {
 class TlsTest : public ::testing::Test {
  protected:
   TlsTest() {
+    // As the daemon does.
+    ::signal(SIGPIPE, SIG_IGN);
     const TestIssuer::Pair own = Issuer().Issue({.names = "DNS:here.test"});
     files_.certificate = own.certificate;
     files_.key = own.key;
@@ -158,6 +161,50 @@ TEST_F(TlsTest, MoreThanTheSocketTakesIsSentInTheEnd) {
   client.join();
   EXPECT_GT(refused, 0);
   EXPECT_EQ(received, all);
+}
+
+TEST_F(TlsTest, ManyNewKeysWithoutAnythingElseEndTheConnection) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const os::Fd here(ends[0]), there(ends[1]);
+  ::fcntl(here.get(), F_SETFL, O_NONBLOCK);
+  const auto socket =
+      TlsSocket::Make(*MakeTls(config_, files_, absl::Now()), here.get());
+  TlsEnd end(there.get(), TestClient(Issuer().pem(), {"h2"}));
+  std::thread client([&] {
+    if (!end.Connect("here.test")) return;
+    const auto renew = [&end] {
+      return ::SSL_key_update(end.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1 &&
+             ::SSL_do_handshake(end.get()) == 1;
+    };
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(renew());
+    EXPECT_TRUE(end.Send("hello"));
+    for (int i = 0; i < 2000 && renew(); ++i) {
+    }
+  });
+  while (socket->Handshake() != TlsSocket::Progress::kDone) {
+  }
+  char data[16];
+  iovec part = {data, sizeof(data)};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  ssize_t got = -1;
+  // A few are nobody's harm.
+  do {
+    got = socket->Receive(&message);
+  } while (got < 0 && errno == EAGAIN);
+  EXPECT_EQ(got, 5);
+  client.join();
+  int turns = 0;
+  do {
+    got = socket->Receive(&message);
+  } while (got < 0 && errno == EAGAIN && ++turns < 100);
+  EXPECT_LT(turns, 100);
+  socket->Close();
+  EXPECT_EQ(socket->Receive(&message), -1);
+  EXPECT_EQ(errno, ECONNRESET);
+  EXPECT_EQ(socket->Send(&message), -1);
 }
 
 TEST_F(TlsTest, WhoIsNotFromThisDecadeOrSpeaksNoHttp2IsNotServed) {
