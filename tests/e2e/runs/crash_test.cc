@@ -152,6 +152,9 @@ TEST_F(Crash, ASpawnerThatHasOthersOfItsKindIsDoneWithout) {
   ASSERT_TRUE(spawner.has_value());
   daemon().Remember();
   ASSERT_TRUE(Kill(*spawner, SIGKILL));
+  // A run that begins while the kernel still ends the yard's processes may be
+  // one of them.
+  ASSERT_TRUE(WaitUntil([&] { return !IsAlive(its[0]); }, kSettle));
   // At once, while the daemon finds out, and then for good.
   for (int i = 0; i < 20; ++i) {
     ASSERT_THAT(client().Run(Bash("echo on")), OutcomeIs(v1::OUTCOME_OK));
