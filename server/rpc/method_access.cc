@@ -27,12 +27,12 @@ void Put(Table& table, const Access& access) {
 Table MakeTable() {
   Table table;
   Put<v1::GetServerInfoRequest, v1::WhoAmIRequest, v1::GetStatusRequest,
-      v1::GetUsageRequest, v1::CheckProfileRequest, v1::ListApprovalsRequest,
-      v1::GetApprovalRequest>(table, kForEverybody);
+      v1::GetUsageRequest, v1::ListApprovalsRequest, v1::GetApprovalRequest>(
+      table, kForEverybody);
   Put<v1::ApproveRequest, v1::DenyRequest, v1::RemoveLayerRequest>(
       table, {std::nullopt, true});
-  Put<v1::ListRunsRequest, v1::TestRunRequest, v1::ListLayersRequest>(
-      table, Reads(Scope::kRun));
+  Put<v1::ListRunsRequest, v1::TestRunRequest, v1::CheckProfileRequest,
+      v1::ListLayersRequest>(table, Reads(Scope::kRun));
   Put<v1::RunCodeRequest, v1::StreamRunCodeRequest, v1::CancelRunRequest,
       v1::BuildLayerRequest>(table, Changes(Scope::kRun));
   Put<v1::GetSessionRequest, v1::ListSessionsRequest>(table,

@@ -37,7 +37,15 @@ class OperatorServiceImpl final : public RawOperatorService {
     // look at the daemon.
     call->EndOn(threads_, {absl::StrCat(kKey, " of ", caller->name), kKey},
                 message.ByteSizeLong(),
-                [this] { return SerializeMessage(operations_.Status()); });
+                [this, ours = caller->tenant == kLocalTenant ||
+                              caller->LooksAfterMachine()] {
+                  v1::GetStatusResponse status = operations_.Status();
+                  // They name files and programs of this machine.
+                  for (v1::Condition& each : *status.mutable_conditions()) {
+                    if (!ours) each.clear_detail();
+                  }
+                  return SerializeMessage(status);
+                });
     return call;
   }
 

@@ -10,12 +10,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
+#include "grpcpp/create_channel.h"
 #include "sandbox/os/fd.h"
 #include "sandglass/v1/exec_service.pb.h"
 #include "sandglass/v1/file_service.pb.h"
 #include "sandglass/v1/identity_service.pb.h"
 #include "sandglass/v1/layer_service.pb.h"
-#include "sandglass/v1/operator_service.pb.h"
+#include "sandglass/v1/operator_service.grpc.pb.h"
 #include "sandglass/v1/policy_service.pb.h"
 #include "sandglass/v1/sandbox_service.pb.h"
 #include "sandglass/v1/session_service.pb.h"
@@ -254,6 +255,24 @@ TEST_F(Remote, EachMethodAsksForItsScope) {
   }
   EXPECT_GE(asked, 35);
   EXPECT_LE(free, 10);
+}
+
+TEST_F(Remote, AnotherTenantIsToldNothingOfTheMachinesFiles) {
+  RemoteCaller b = With(Token("team-b", "ci"));
+  v1::GetStatusResponse status;
+  ASSERT_TRUE(b.Call(v1::OperatorService::NewStub(b.channel()),
+                     &v1::OperatorService::Stub::GetStatus,
+                     v1::GetStatusRequest(), &status)
+                  .ok());
+  EXPECT_GT(status.conditions_size(), 0);
+  for (const v1::Condition& each : status.conditions()) {
+    EXPECT_EQ(each.detail(), "") << each.name();
+  }
+  const auto here = v1::OperatorService::NewStub(grpc::CreateChannel(
+      daemon().address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  ASSERT_TRUE(here->GetStatus(&context, v1::GetStatusRequest(), &status).ok());
+  EXPECT_NE(status.conditions(0).detail(), "");
 }
 
 TEST_F(Remote, WhoMayOnlyReadChangesNothing) {
