@@ -20,6 +20,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/base/free_by.h"
 
 namespace sandglass::client {
 namespace {
@@ -28,20 +29,13 @@ constexpr int kSerialBits = 128;
 constexpr absl::Duration kClockSkew = absl::Minutes(5);
 constexpr absl::Duration kDay = absl::Hours(24);
 
-template <auto free>
-struct Frees {
-  template <typename T>
-  void operator()(T* value) const {
-    free(value);
-  }
-};
-using CertPtr = std::unique_ptr<X509, Frees<X509_free>>;
-using PKeyPtr = std::unique_ptr<EVP_PKEY, Frees<EVP_PKEY_free>>;
-using MemoryPtr = std::unique_ptr<BIO, Frees<BIO_free_all>>;
-using NumberPtr = std::unique_ptr<BIGNUM, Frees<BN_free>>;
+using CertPtr = std::unique_ptr<X509, FreeBy<X509_free>>;
+using PKeyPtr = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
+using MemoryPtr = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
+using NumberPtr = std::unique_ptr<BIGNUM, FreeBy<BN_free>>;
 using ExtensionPtr =
-    std::unique_ptr<X509_EXTENSION, Frees<X509_EXTENSION_free>>;
-using AltNamesPtr = std::unique_ptr<GENERAL_NAMES, Frees<GENERAL_NAMES_free>>;
+    std::unique_ptr<X509_EXTENSION, FreeBy<X509_EXTENSION_free>>;
+using AltNamesPtr = std::unique_ptr<GENERAL_NAMES, FreeBy<GENERAL_NAMES_free>>;
 
 absl::Status CryptoError(absl::string_view what) {
   const char* words = ERR_reason_error_string(ERR_peek_last_error());

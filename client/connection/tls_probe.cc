@@ -21,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/base/free_by.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/unique_fd.h"
 #include "client/connection/tls.h"
@@ -30,20 +31,13 @@ namespace {
 
 constexpr int kProbeSeconds = 3;
 
-template <auto free>
-struct Frees {
-  template <typename T>
-  void operator()(T* value) const {
-    free(value);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, Frees<BIO_free_all>>;
-using X509Ptr = std::unique_ptr<X509, Frees<X509_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Frees<EVP_PKEY_free>>;
-using ContextPtr = std::unique_ptr<SSL_CTX, Frees<SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, Frees<SSL_free>>;
-using LookUpPtr = std::unique_ptr<addrinfo, Frees<freeaddrinfo>>;
-using NamesPtr = std::unique_ptr<GENERAL_NAMES, Frees<GENERAL_NAMES_free>>;
+using BioPtr = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
+using X509Ptr = std::unique_ptr<X509, FreeBy<X509_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
+using ContextPtr = std::unique_ptr<SSL_CTX, FreeBy<SSL_CTX_free>>;
+using SslPtr = std::unique_ptr<SSL, FreeBy<SSL_free>>;
+using LookUpPtr = std::unique_ptr<addrinfo, FreeBy<freeaddrinfo>>;
+using NamesPtr = std::unique_ptr<GENERAL_NAMES, FreeBy<GENERAL_NAMES_free>>;
 
 BioPtr BioOf(const std::string& text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));

@@ -45,7 +45,7 @@ class TenantUse {
 
   // Whether one more such run may be running.
   bool MayStart(const policy::Tenant& tenant, const RunSize& size) const;
-  // Why no such run may wait; absent: it may. `ever` is set when it is larger
+  // Why no such run may wait; absent: it may. `never` is set when it is larger
   // than the tenant's runs may be together, so that it could never start.
   std::optional<CeilingReached> WhyNotWait(const policy::Tenant& tenant,
                                            const RunSize& size,

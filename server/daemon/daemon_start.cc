@@ -360,6 +360,7 @@ absl::Status RunningDaemon::StartAccepting() {
     if (!tls.ok()) return tls.status();
     tls_listener_ = *std::move(tls);
   }
+  WatchCredentials();
   operations_.readiness().Start(
       [server = grpc_.get()](const std::string& service, bool serving) {
         server->SetHealth(service, serving);

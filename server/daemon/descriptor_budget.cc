@@ -11,7 +11,9 @@
 namespace sandglass::server {
 namespace {
 
-constexpr uint64_t kMaxConnections = 16384;
+constexpr uint64_t kMaxConnections = 1024;
+// Where others can connect they are many, and mostly idle: some 40 KiB each.
+constexpr uint64_t kMaxConnectionsWithTls = 16384;
 constexpr uint64_t kConnectionDescriptors = 2;
 // The most commands of all sessions at the same time.
 constexpr uint64_t kMaxCommands = 1024;
@@ -67,10 +69,11 @@ DescriptorNeeds FindDescriptorNeeds(const Config& config, uint64_t limit) {
       kMaxCommands));
   const uint64_t for_commands =
       std::min(spare, uint64_t{needs.commands} * sandbox::kCommandDescriptors);
+  const uint64_t most =
+      config.listen_tls.empty() ? kMaxConnections : kMaxConnectionsWithTls;
   needs.connections = static_cast<uint32_t>(std::clamp<uint64_t>(
       (spare - for_commands) / kConnectionDescriptors,
-      std::min(fewest(kConnectionDescriptors), kMaxConnections),
-      kMaxConnections));
+      std::min(fewest(kConnectionDescriptors), most), most));
   return needs;
 }
 

@@ -129,9 +129,17 @@ void RunningDaemon::StopServing(absl::Duration timeout) {
   });
 }
 
+void RunningDaemon::WatchCredentials() {
+  if (!credentials_->has_files() && parts_.tls == nullptr) return;
+  credentials_thread_ = std::thread([this] {
+    do {
+      FollowCredentials();
+    } while (
+        !credentials_over_.WaitForNotificationWithTimeout(kCredentialsLook));
+  });
+}
+
 void RunningDaemon::FollowCredentials() {
-  if (Now() < credentials_look_at_) return;
-  credentials_look_at_ = After(Now(), kCredentialsLook);
   std::vector<std::string> wrong;
   if (const absl::Status state = credentials_->Refresh(); !state.ok()) {
     wrong.emplace_back(state.message());
@@ -172,15 +180,12 @@ int RunningDaemon::Run() {
     watchdog.Beat();
     pool_->SetSpareMemory(SpareMemory());
     if (config_.log_limit) BoundLog(STDERR_FILENO, *config_.log_limit);
-    FollowCredentials();
     if (IdleForTooLong()) {
       Log(LogLevel::kInfo, "idle_end",
           {{"idle", absl::FormatDuration(config_.end_when_idle)}});
       return Drain();
     }
-    switch (WaitForWake(std::min(watchdog.interval(), credentials_->has_files()
-                                                          ? kCredentialsLook
-                                                          : kMemoryLook))) {
+    switch (WaitForWake(std::min(watchdog.interval(), kMemoryLook))) {
       case Wake::kNothing:
         break;
       case Wake::kStop:

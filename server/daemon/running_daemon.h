@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
 #include "server/base/call_threads.h"
@@ -55,6 +57,8 @@ class RunningDaemon final : OperatedDaemon,
         policy_(std::move(parts_.settings.policy)),
         prestart_(policy_) {}
   ~RunningDaemon() override {
+    credentials_over_.Notify();
+    if (credentials_thread_.joinable()) credentials_thread_.join();
     if (languages_) languages_->Stop();
     operations_.Stop();
   }
@@ -129,9 +133,11 @@ class RunningDaemon final : OperatedDaemon,
   void StopAccepting();
   // Stops even if clients don't read their answers.
   void StopServing(absl::Duration timeout);
-  // Looks now and then at the files of the certificate, and whether tokens can
-  // be read.
+  // Looks at the files of the certificate, of tokens and of JWTs' keys.
   void FollowCredentials();
+  // Does so twice a second, on a thread of its own: a disk may hang. Not where
+  // there are no such files.
+  void WatchCredentials();
   // Whether nobody has used this daemon for config_.end_when_idle.
   bool IdleForTooLong();
   int Drain();
@@ -176,7 +182,8 @@ class RunningDaemon final : OperatedDaemon,
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<TlsListener> tls_listener_;  // offers to acceptor_
   std::vector<int> tls_ports_;
-  MonotonicTime credentials_look_at_;
+  absl::Notification credentials_over_;
+  std::thread credentials_thread_;
 };
 
 }  // namespace sandglass::server

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 #include "sandbox/os/files.h"
+#include "server/base/free_by.h"
 
 namespace sandglass::server {
 namespace {
@@ -23,19 +24,12 @@ namespace {
 using nlohmann::json;
 using Key = std::shared_ptr<EVP_PKEY>;
 
-template <auto free>
-struct Free {
-  template <typename T>
-  void operator()(T* object) const {
-    free(object);
-  }
-};
-using Number = std::unique_ptr<BIGNUM, Free<BN_free>>;
-using Builder = std::unique_ptr<OSSL_PARAM_BLD, Free<OSSL_PARAM_BLD_free>>;
-using Params = std::unique_ptr<OSSL_PARAM, Free<OSSL_PARAM_free>>;
-using KeyContext = std::unique_ptr<EVP_PKEY_CTX, Free<EVP_PKEY_CTX_free>>;
-using Digest = std::unique_ptr<EVP_MD_CTX, Free<EVP_MD_CTX_free>>;
-using EcSignature = std::unique_ptr<ECDSA_SIG, Free<ECDSA_SIG_free>>;
+using Number = std::unique_ptr<BIGNUM, FreeBy<BN_free>>;
+using Builder = std::unique_ptr<OSSL_PARAM_BLD, FreeBy<OSSL_PARAM_BLD_free>>;
+using Params = std::unique_ptr<OSSL_PARAM, FreeBy<OSSL_PARAM_free>>;
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreeBy<EVP_PKEY_CTX_free>>;
+using Digest = std::unique_ptr<EVP_MD_CTX, FreeBy<EVP_MD_CTX_free>>;
+using EcSignature = std::unique_ptr<ECDSA_SIG, FreeBy<ECDSA_SIG_free>>;
 
 constexpr absl::Duration kLeeway = absl::Seconds(30);
 constexpr size_t kMaxDepth = 8;

@@ -14,23 +14,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/free_by.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
 
 namespace sandglass::server {
 namespace {
 
-template <auto free>
-struct Free {
-  template <typename T>
-  void operator()(T* object) const {
-    free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Free<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
-using Crl = std::unique_ptr<X509_CRL, Free<X509_CRL_free>>;
+using Bio = std::unique_ptr<BIO, FreeBy<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, FreeBy<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
+using Crl = std::unique_ptr<X509_CRL, FreeBy<X509_CRL_free>>;
 
 // HTTP/2 as ALPN has it.
 constexpr unsigned char kH2[] = {2, 'h', '2'};

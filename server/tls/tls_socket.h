@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "server/base/free_by.h"
 #include "server/tls/tls_context.h"
 
 namespace sandglass::server {
@@ -60,10 +61,6 @@ class TlsSocket {
   // As much as fits into one record.
   static constexpr size_t kRecordBytes = 16 << 10;
 
-  struct Free {
-    void operator()(SSL* ssl) const { ::SSL_free(ssl); }
-  };
-
   explicit TlsSocket(SSL* ssl) : ssl_(ssl) {}
   // SSL_read_ex as far as the socket allows, whatever comes between records of
   // the application: no more of that than a client has reason for.
@@ -75,7 +72,7 @@ class TlsSocket {
 
   mutable absl::Mutex mutex_;
   // Null once it is closed.
-  std::unique_ptr<SSL, Free> ssl_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<SSL, FreeBy<SSL_free>> ssl_ ABSL_GUARDED_BY(mutex_);
   std::string error_ ABSL_GUARDED_BY(mutex_);
   // A record that OpenSSL could send only in part, or not at all.
   std::string pending_ ABSL_GUARDED_BY(mutex_);

@@ -20,7 +20,10 @@ TEST(DescriptorNeeds, OfTheDefaultFitIntoWhatServicesHave) {
   const DescriptorNeeds needs = FindDescriptorNeeds(config, 65'536);
   EXPECT_EQ(needs.sessions, 64u);
   EXPECT_EQ(needs.commands, 1024u);
-  EXPECT_GE(needs.connections, 1024u);
+  EXPECT_EQ(needs.connections, 1024u);
+  Config with_tls = config;
+  with_tls.listen_tls.push_back({.tcp_address = "0.0.0.0:1", .tls = true});
+  EXPECT_EQ(FindDescriptorNeeds(with_tls, 65'536).connections, 16384u);
   EXPECT_EQ(WhyTooFewDescriptors(config, needs), "");
   EXPECT_THAT(DescribeDescriptorNeeds(needs), HasSubstr("may have 65536"));
 }
