@@ -69,6 +69,9 @@ class Admission {
     Reservation& operator=(Reservation&&) = delete;
     ~Reservation();
 
+    // Whether none of its tenant's runs was going on when it was made.
+    bool is_first() const { return held_.is_first; }
+
    private:
     friend class Admission;
     Reservation(Admission* admission, RunQueue::Held held)

@@ -221,6 +221,7 @@ RunQueue::Started RunQueue::Start(MonotonicTime now) {
   order_.Start(taken.owner, next.number, Mib(memory) * waiting.seconds,
                TenantOf(waiting.tenant).weight);
   slots_.Acquire(waiting.caller);
+  const bool is_first = use_.Get(waiting.tenant).running == 0;
   use_.Start(waiting.tenant, waiting.size);
   (next.memory_of_reserve ? memory_of_reserve_ : memory_bytes_) += memory;
   charged_until_.emplace(Later(now, waiting.seconds), next.number);
@@ -230,7 +231,7 @@ RunQueue::Started RunQueue::Start(MonotonicTime now) {
   Choose();
   return {std::move(waiting.run),
           {next.number, std::move(waiting.tenant), std::move(waiting.caller),
-           std::move(waiting.kind), memory, next.memory_of_reserve}};
+           std::move(waiting.kind), memory, next.memory_of_reserve, is_first}};
 }
 
 void RunQueue::End(const Held& held, MonotonicTime now) {

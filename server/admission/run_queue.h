@@ -79,6 +79,7 @@ class RunQueue {
     std::string kind;
     uint64_t memory_bytes = 0;
     bool memory_of_reserve = false;
+    bool is_first = true;  // none of its tenant's runs was going on
   };
   struct Started {
     std::shared_ptr<QueuedRun> run;

@@ -23,6 +23,7 @@
 #include "server/job/job_target.h"
 #include "server/layers/jail_layer.h"
 #include "server/layers/library_request.h"
+#include "server/pool/pool_targets.h"
 
 namespace sandglass::server {
 
@@ -120,6 +121,8 @@ struct Job : PhaseProgram {
   // Nobody asked for this job, so the pool is not to keep jails for others like
   // it.
   bool is_trial = false;
+  // For whom its jails are taken.
+  JailTaker taker;
   // Redacts everything that it prints or displays; null when nothing is
   // redacted.
   std::shared_ptr<const policy::Redactor> redactor;

@@ -431,6 +431,7 @@ Job MakeLookJob(const Job& job) {
                          language.env);
   look.run_id = job.run_id;
   look.phase = policy::Phase::kAnalysis;
+  look.taker = job.taker;
   look.limits.wall_time = std::min(look.limits.wall_time, kLongestLook);
   look.limits.cpu_time = std::min(look.limits.cpu_time, kLongestLook);
   look.limits.output_bytes = look.limits.output_total_bytes = kMaxLookOutput;

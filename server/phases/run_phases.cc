@@ -48,6 +48,7 @@ Job ToCompileJob(const Job& job) {
   compile.code = job.code;
   compile.files = job.files;
   compile.fetch = job.compile->artifacts;
+  compile.taker = job.taker;
   compile.redactor = job.redactor;
   // The artifacts pass through the daemon's memory.
   compile.max_collected_bytes =

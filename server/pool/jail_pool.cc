@@ -95,12 +95,13 @@ void JailPool::Stop() {
   bytes_ = 0;
 }
 
-std::unique_ptr<Jail> JailPool::Acquire(const JailKey& key) {
+std::unique_ptr<Jail> JailPool::Acquire(const JailKey& key,
+                                        const JailTaker& taker) {
   if (options_.floor == 0) return nullptr;
   for (bool first = true;; first = false) {
     // Declared before the lock below, so that no jail is destroyed while it is
     // held.
-    std::unique_ptr<Jail> jail = HandOutNewest(key, first);
+    std::unique_ptr<Jail> jail = HandOutNewest(key, taker, first);
     if (jail == nullptr || healthy_(*jail)) return jail;
     absl::MutexLock lock(&mutex_);
     const auto it = entries_.find(key);
@@ -116,7 +117,9 @@ std::unique_ptr<Jail> JailPool::Acquire(const JailKey& key) {
   }
 }
 
-std::unique_ptr<Jail> JailPool::HandOutNewest(const JailKey& key, bool first) {
+std::unique_ptr<Jail> JailPool::HandOutNewest(const JailKey& key,
+                                              const JailTaker& taker,
+                                              bool first) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return nullptr;
   const MonotonicTime now = Now();
@@ -128,10 +131,14 @@ std::unique_ptr<Jail> JailPool::HandOutNewest(const JailKey& key, bool first) {
     }
     last_take_ = now;
     entry.last_use = now;
+    entry.tenants.Note(taker.tenant, now);
     entry.meter.Record(now, BurstWindow(entry.counts.mean_fill));
   }
   std::unique_ptr<Jail> jail;
-  if (entry.idle.empty()) {
+  const bool shared =
+      !taker.is_first &&
+      entry.tenants.OthersSince(taker.tenant, now) < options_.idle_age;
+  if (entry.idle.size() <= (shared ? KeptOf(target) : 0)) {
     ++entry.counts.misses;
     if (first && entry.was_full) {
       entry.meter.Raise(now, 2 * target);

@@ -39,8 +39,9 @@ using HealthFunction = std::function<bool(sandbox::Jail&)>;
 class JailPool {
  public:
   // The most keys that are kept at once without being named in `always`. For
-  // one more, the least recently used one is dropped, so that a caller who
-  // varies the limits can't fill the machine.
+  // one more, one is dropped: of the tenant for which there are most, the least
+  // recently used. So nobody who varies the limits can fill the machine, or
+  // push out the keys of another tenant.
   static constexpr size_t kMaxLearnt = 16;
 
   JailPool(PoolOptions options, FillFunction fill, HealthFunction healthy);
@@ -56,10 +57,15 @@ class JailPool {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Returns the newest idle jail of this key that is alive; it belongs to the
-  // caller from now on. Returns nullptr when there is none; Fill then makes
-  // one. It makes no jail, drops none and never waits for a filler; at most it
-  // wakes one. It remembers that the key is used.
-  std::unique_ptr<sandbox::Jail> Acquire(const JailKey& key)
+  // caller from now on. Returns nullptr when there is none for this taker; Fill
+  // then makes one. It makes no jail, drops none and never waits for a filler;
+  // at most it wakes one. It remembers that the key is used.
+  //
+  // A key's last jails, a quarter of its target and at least one, are kept for
+  // tenants none of whose runs goes on, if another tenant than the taker's has
+  // used the key within idle_age.
+  std::unique_ptr<sandbox::Jail> Acquire(const JailKey& key,
+                                         const JailTaker& taker)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The same for a trial, which doesn't count as a use of the key: nothing is
   // remembered.
@@ -120,6 +126,7 @@ class JailPool {
 
     uint64_t serial;  // differs after a key was forgotten and learnt anew
     bool always = false;
+    RecentTenants tenants;
     KindOptions kind;
     DemandMeter meter;
     std::optional<MonotonicTime> last_use;
@@ -157,12 +164,13 @@ class JailPool {
 
   // Returns nullptr when there is none. `first` is false when it replaces a
   // jail that turned out to be dead.
-  std::unique_ptr<sandbox::Jail> HandOutNewest(const JailKey& key, bool first)
+  std::unique_ptr<sandbox::Jail> HandOutNewest(const JailKey& key,
+                                               const JailTaker& taker,
+                                               bool first)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The entry of a key, which is made if there is none.
   Entry& EntryOf(const JailKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The same for a key that is used, in place of the least recently used one if
-  // there are too many.
+  // The same for a key that is used, in place of another if there are too many.
   Entry& Learn(const JailKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Condemns all its jails and takes it out. Returns the next one.
   Entries::iterator Erase(Entries::iterator it)

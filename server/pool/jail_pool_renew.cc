@@ -1,6 +1,9 @@
 // Keys that the pool learns, and those that it is told to keep or to forget.
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "server/base/log.h"
@@ -12,12 +15,20 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
   if (const auto it = entries_.find(key); it != entries_.end()) {
     return it->second;
   }
-  const auto learnt = std::ranges::count_if(
-      entries_, [](const auto& each) { return !each.second.always; });
-  if (static_cast<size_t>(learnt) >= kMaxLearnt) {
-    // The least recently used one of those.
-    Erase(std::ranges::min_element(entries_, {}, [](const auto& each) {
-      return std::pair(each.second.always, each.second.last_use);
+  std::map<std::string_view, size_t> learnt_for;
+  size_t learnt = 0;
+  for (const auto& [each, entry] : entries_) {
+    if (entry.always) continue;
+    ++learnt;
+    ++learnt_for[entry.tenants.last()];
+  }
+  if (learnt >= kMaxLearnt) {
+    Erase(std::ranges::min_element(entries_, {}, [&](const auto& each) {
+      const Entry& entry = each.second;
+      return std::tuple(entry.always,
+                        -static_cast<ptrdiff_t>(
+                            learnt_for[entry.tenants.last()]),
+                        entry.last_use);
     }));
     wake_.Signal();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace sandglass::server {
 namespace {
@@ -125,6 +126,26 @@ uint32_t DemandMeter::Peak(MonotonicTime now) const {
   if (age < period_) return std::max(current_, previous_);
   return age < 2 * period_ ? current_ : 0;
 }
+
+void RecentTenants::Note(std::string_view tenant, MonotonicTime now) {
+  if (!uses_[0].time || uses_[0].tenant != tenant) {
+    std::swap(uses_[0], uses_[1]);
+    uses_[0].tenant = tenant;
+  }
+  uses_[0].time = now;
+}
+
+absl::Duration RecentTenants::OthersSince(std::string_view tenant,
+                                          MonotonicTime now) const {
+  for (const Use& use : uses_) {
+    if (use.time && use.tenant != tenant) {
+      return absl::FromChrono(now - *use.time);
+    }
+  }
+  return absl::InfiniteDuration();
+}
+
+uint32_t KeptOf(uint32_t target) { return std::max(1u, target / 4); }
 
 absl::Duration BurstWindow(absl::Duration mean_fill) {
   return std::clamp(mean_fill, absl::Milliseconds(100), absl::Seconds(1));

@@ -2,12 +2,14 @@
 #define SANDGLASS_SERVER_POOL_POOL_TARGETS_H_
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -42,6 +44,12 @@ struct JailKey {
   friend std::strong_ordering operator<=>(const JailKey& a, const JailKey& b) {
     return a.BuiltWith() <=> b.BuiltWith();
   }
+};
+
+// For whom a jail is taken.
+struct JailTaker {
+  std::string tenant;
+  bool is_first = true;  // none of the tenant's runs goes on
 };
 
 // How many jails of one kind are kept, and how.
@@ -159,6 +167,29 @@ class DemandMeter {
   uint32_t previous_ = 0;
   std::deque<MonotonicTime> takes_;  // those within the last window
 };
+
+// Which tenants used a key last: two of them, since one who asks wants to know
+// of others. Their names are at most 63 bytes long.
+class RecentTenants {
+ public:
+  // Times of later calls must never be earlier.
+  void Note(std::string_view tenant, MonotonicTime now);
+  // For how long no other tenant than this one has used it; infinite: never.
+  absl::Duration OthersSince(std::string_view tenant, MonotonicTime now) const;
+  // Who used it last; empty: nobody.
+  const std::string& last() const { return uses_[0].tenant; }
+
+ private:
+  struct Use {
+    std::string tenant;
+    std::optional<MonotonicTime> time;
+  };
+  std::array<Use, 2> uses_;  // of two tenants, the later one first
+};
+
+// How many of the last jails of a key with this target are kept for tenants
+// that have none yet.
+uint32_t KeptOf(uint32_t target);
 
 // The window in which takes count as one burst: as long as a fill lasts, but at
 // least 100 ms and at most 1 s. Jails that are taken during it can't have been

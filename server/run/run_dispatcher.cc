@@ -149,6 +149,7 @@ void RunDispatcher::Execute(Run& run, Admission::Reservation reservation) {
     // To hash them then would keep a run's output and deadlines waiting.
     if (run.origin().request_bytes > kManyBytes) options_.audit->Begin(run);
   }
+  run.mutable_job().taker = {run.tenant_name(), reservation.is_first()};
   std::optional<UsedLibraries> libraries;
   const absl::Status has_libraries = AcquireLibraries(run, libraries);
   absl::StatusOr<JobResult> result =

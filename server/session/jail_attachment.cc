@@ -93,6 +93,8 @@ absl::Status JailAttachment::AttachNew(const FirstUse& use,
     start.template_name = spec_.profile->run_template();
     start.limits = spec_.limits;
   }
+  // A session that isn't used by a run can wait for its jail.
+  start.taker = use.taker.value_or(JailTaker{tenant_, /*is_first=*/false});
   if (absl::Status taken = AcquireLibraries(use, cancel, start); !taken.ok()) {
     return taken;
   }

@@ -48,6 +48,7 @@ struct FirstUse {
   std::string code;
   RunListener* listener = nullptr;     // of an install; may be null
   const SessionSpec* guest = nullptr;  // as in SessionPlace
+  std::optional<JailTaker> taker;      // of a run
 };
 
 // Gets a session its jail, with its libraries and the files that were kept, at
@@ -56,15 +57,17 @@ struct FirstUse {
 class JailAttachment {
  public:
   // What is passed or pointed to outlives this object. `layer` is as in
-  // SessionOrigin; `replaceable` says whether another jail can replace a dead
+  // SessionOrigin; `tenant` is the session's; `replaceable` says whether another jail can replace a dead
   // one. `files` and `kernels`, which aren't used here yet, are told as the
   // jail comes and goes.
   JailAttachment(const JailHostParts& parts, const SessionSpec& spec,
-                 const JailLayer& layer, bool replaceable, HostedJail& jail,
-                 JailFiles& files, JailKernels& kernels)
+                 const JailLayer& layer, absl::string_view tenant,
+                 bool replaceable, HostedJail& jail, JailFiles& files,
+                 JailKernels& kernels)
       : parts_(parts),
         spec_(spec),
         layer_(layer),
+        tenant_(tenant),
         replaceable_(replaceable),
         jail_(jail),
         files_(files),
@@ -106,6 +109,7 @@ class JailAttachment {
   const JailHostParts parts_;
   const SessionSpec& spec_;
   const JailLayer layer_;  // the one it was made with, or else without an id
+  const std::string tenant_;
   const bool replaceable_;
   HostedJail& jail_;
   JailFiles& files_;

@@ -4,6 +4,8 @@
 #include <memory>
 #include <variant>
 
+#include "server/identity/identity.h"
+
 namespace sandglass::server {
 namespace {
 
@@ -33,7 +35,7 @@ JailHost::JailHost(const JailHostParts& parts, const SessionSpec& spec,
       jail_(parts.denied,
             {.language = spec.language == nullptr ? "" : spec.language->id,
              .profile = spec.profile->name}),
-      attachment_(parts, spec_, origin.layer,
+      attachment_(parts, spec_, origin.layer, TenantOf(origin.caller),
                   /*replaceable=*/durable_ != nullptr, jail_, files_, kernels_),
       files_(jail_, attachment_, durable_.get(), origin.archive,
              ShareOf(parts.fork_memory, origin.caller)),

@@ -138,7 +138,7 @@ absl::StatusOr<Kernel*> JailKernels::Ready(const Job& job, CancelToken& cancel,
                                            RunListener* listener,
                                            std::string& state_lost) {
   const FirstUse use = {ContextOf(job.target), job.code, listener,
-                        GuestOf(job.target)};
+                        GuestOf(job.target), job.taker};
   if (absl::Status attached = attachment_.Attach(use, cancel); !attached.ok()) {
     return attached;
   }

@@ -23,7 +23,7 @@ TEST(JailPoolStock, LearnsAKeyFromItsUseAndForgetsIt) {
   Jails jails;
   JailPool pool(options, jails.fill(), jails.healthy());
   pool.Start();
-  EXPECT_EQ(pool.Acquire(Key("python-lean")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("python-lean"), {}), nullptr);
   ASSERT_TRUE(Eventually([&] { return jails.made() >= 4; }));
   EXPECT_TRUE(Eventually([&] { return pool.State().size() == 1; }));
   EXPECT_TRUE(Eventually([&] { return jails.dropped() >= 2; }));
@@ -39,13 +39,13 @@ TEST(JailPoolStock, GrowsWithABurstAndShrinksToTheFloor) {
   StartSlowly(pool, jails, 2);
   // Nothing is made meanwhile, so the burst is one.
   jails.Block(true);
-  for (int i = 0; i < 6; ++i) pool.Acquire(Key("exec"));
+  for (int i = 0; i < 6; ++i) pool.Acquire(Key("exec"), {});
   EXPECT_EQ(StateOf(pool, Key("exec")).misses, 4u);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 6u);
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 6));
   jails.Block(true);
-  for (int i = 0; i < 6; ++i) EXPECT_NE(pool.Acquire(Key("exec")), nullptr);
+  for (int i = 0; i < 6; ++i) EXPECT_NE(pool.Acquire(Key("exec"), {}), nullptr);
   jails.Block(false);
   EXPECT_EQ(StateOf(pool, Key("exec")).misses, 4u);
   EXPECT_TRUE(Eventually([&] {
@@ -64,13 +64,13 @@ TEST(JailPoolStock, AMissOfAStockThatWasFullDoublesIt) {
   jails.Block(true);
   // Slower than a burst, faster than the fillers.
   for (int i = 0; i < 3; ++i) {
-    pool.Acquire(Key("exec"));
+    pool.Acquire(Key("exec"), {});
     absl::SleepFor(absl::Milliseconds(150));
   }
   EXPECT_EQ(StateOf(pool, Key("exec")).misses, 1u);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 4u);
   // Further misses say only that there was no time to fill.
-  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec"), {}), nullptr);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 4u);
   jails.Block(false);
 }
@@ -84,14 +84,14 @@ TEST(JailPoolStock, TheNewestIsTakenAndTheOldestGoWhenThereAreTooMany) {
   JailPool pool(options, jails.fill(), jails.healthy());
   StartSlowly(pool, jails, 1);
   jails.Block(true);
-  for (int i = 0; i < 4; ++i) pool.Acquire(Key("exec"));
+  for (int i = 0; i < 4; ++i) pool.Acquire(Key("exec"), {});
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
-  const auto newest = pool.Acquire(Key("exec"));
+  const auto newest = pool.Acquire(Key("exec"), {});
   ASSERT_NE(newest, nullptr);
   EXPECT_EQ(newest->id(), 5u);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 1));
-  const auto left = pool.Acquire(Key("exec"));
+  const auto left = pool.Acquire(Key("exec"), {});
   ASSERT_NE(left, nullptr);
   EXPECT_GE(left->id(), 4u);  // the second and the third were older
 }
@@ -102,7 +102,7 @@ TEST(JailPoolStock, WithoutAFloorThePoolIsOff) {
   Jails jails;
   JailPool pool(options, jails.fill(), jails.healthy());
   pool.Start();
-  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec"), {}), nullptr);
   EXPECT_TRUE(pool.State().empty());
   const auto made = pool.Fill(Key("exec"));
   ASSERT_TRUE(made.ok());
@@ -120,7 +120,7 @@ TEST(JailPoolStock, ABudgetBelowTheFloorsIsFilledAndNoMore) {
   ::testing::internal::CaptureStderr();
   pool.Start();
   EXPECT_TRUE(Eventually([&] { return jails.made() == 5; }));
-  EXPECT_EQ(pool.Acquire(Key("other")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("other"), {}), nullptr);
   absl::SleepFor(absl::Milliseconds(50));
   EXPECT_EQ(jails.made(), 5u);
   EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 3));
@@ -142,11 +142,11 @@ TEST(JailPoolStock, AKeyGetsRoomOnlyWhenAnotherHasLeftIt) {
   StartSlowly(pool, jails, 1);
   jails.Block(true);
   std::vector<std::unique_ptr<Jail>> taken(4);
-  for (std::unique_ptr<Jail>& jail : taken) jail = pool.Acquire(Key("exec"));
+  for (std::unique_ptr<Jail>& jail : taken) jail = pool.Acquire(Key("exec"), {});
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
   const uint64_t handed = StateOf(pool, Key("exec")).hits;
-  EXPECT_EQ(pool.Acquire(Key("python-lean")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("python-lean"), {}), nullptr);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 3u);
   EXPECT_TRUE(Eventually([&] {
     const uint64_t made = jails.made();  // first: what is dropped only grows
@@ -168,7 +168,7 @@ TEST(JailPoolStock, KeysUsedByTurnsDoNotDriveEachOtherOut) {
   std::vector<std::unique_ptr<Jail>> taken;
   for (int i = 0; i < 50; ++i) {
     for (const char* kind : {"a", "b"}) {
-      taken.push_back(pool.Acquire(Key(kind)));
+      taken.push_back(pool.Acquire(Key(kind), {}));
       absl::SleepFor(absl::Milliseconds(4));
     }
   }
@@ -229,8 +229,8 @@ TEST(JailPoolStock, AKeyMayBeKeptFromItsFirstUseOn) {
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
   EXPECT_EQ(StateOf(pool, Key("java")).idle, 0u);
-  EXPECT_EQ(pool.Acquire(Key("java")), nullptr);
-  EXPECT_EQ(pool.Acquire(Key("java", kMiB)), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("java"), {}), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("java", kMiB), {}), nullptr);
   EXPECT_TRUE(BecomesIdle(pool, Key("java"), 2));
   EXPECT_TRUE(
       Eventually([&] { return pool.State().size() == 2; }));  // not the other
@@ -285,8 +285,8 @@ TEST(JailPoolStock, OfSlowKindsThoseThatAreAlwaysKeptComeFirst) {
       },
       jails.healthy());
   // Used last, and as empty.
-  EXPECT_EQ(pool.Acquire(Key("node", kMiB)), nullptr);
-  EXPECT_EQ(pool.Acquire(Key("java", kMiB)), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("node", kMiB), {}), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("java", kMiB), {}), nullptr);
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("node", kMiB), 2));
   ASSERT_TRUE(BecomesIdle(pool, Key("java", kMiB), 2));
@@ -308,7 +308,7 @@ TEST(JailPoolStock, SlowKindsWaitForACalmMoment) {
   pool.Start();
   // The pool counts from within Take, which may return late.
   const MonotonicTime taken = Now();
-  EXPECT_EQ(pool.Acquire(Key("node")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("node"), {}), nullptr);
   ASSERT_TRUE(BecomesIdle(pool, Key("node"), 1));
   EXPECT_GE(Since(taken), absl::Milliseconds(199));
 }
@@ -327,14 +327,14 @@ TEST(JailPoolStock, IdleJailsGoWhereMemoryRunsOut) {
   // What is taken is made again, but there are no more.
   pool.SetSpareMemory(0);
   const uint64_t made = jails.made();
-  EXPECT_NE(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_NE(pool.Acquire(Key("exec"), {}), nullptr);
   EXPECT_TRUE(Eventually([&] { return jails.made() > made; }));
   EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 5));
   // More than there are, and as much as can be said.
   pool.SetSpareMemory(-100 * int64_t{kMiB});
   EXPECT_TRUE(BecomesIdle(pool, Key("exec"), 0));
   pool.SetSpareMemory(std::numeric_limits<int64_t>::min());
-  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec"), {}), nullptr);
   EXPECT_EQ(StateOf(pool, Key("exec")).target, 0U);
   // A run that finds none still gets one.
   EXPECT_TRUE(pool.Fill(Key("exec")).ok());
@@ -371,7 +371,7 @@ TEST(JailPoolStock, AnotherPolicyHasJailsOfItsOwn) {
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Under("old@1", "exec"), options.floor));
   ASSERT_TRUE(BecomesIdle(pool, Under("same@1", "exec"), options.floor));
-  EXPECT_EQ(pool.Acquire(Under("old@1", "node")), nullptr);
+  EXPECT_EQ(pool.Acquire(Under("old@1", "node"), {}), nullptr);
   ASSERT_TRUE(BecomesIdle(pool, Under("old@1", "node"), options.floor));
 
   pool.Renew({Under("new@2", "exec"), Under("same@1", "exec")}, {},
@@ -384,7 +384,7 @@ TEST(JailPoolStock, AnotherPolicyHasJailsOfItsOwn) {
     EXPECT_NE(state.key.profile, "old@1") << state.key.kind;
   }
   // A run that was on its way learns it once more.
-  EXPECT_EQ(pool.Acquire(Under("old@1", "exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Under("old@1", "exec"), {}), nullptr);
 }
 
 }  // namespace

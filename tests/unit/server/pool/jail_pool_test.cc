@@ -17,11 +17,11 @@ using sandbox::Jail;
 TEST(JailPool, HandsOutWhatWasMadeAheadAndReplacesIt) {
   Jails jails;
   JailPool pool(Options(), jails.fill(), jails.healthy());
-  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);  // not started
+  EXPECT_EQ(pool.Acquire(Key("exec"), {}), nullptr);  // not started
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
-  const auto first = pool.Acquire(Key("exec"));
-  const auto second = pool.Acquire(Key("exec"));
+  const auto first = pool.Acquire(Key("exec"), {});
+  const auto second = pool.Acquire(Key("exec"), {});
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
   EXPECT_NE(first->id(), second->id());
@@ -59,8 +59,8 @@ TEST(JailPool, AKeyIsNotServedWithAJailOfAnother) {
   JailPool pool(Options(), jails.fill(), jails.healthy());
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
-  EXPECT_EQ(pool.Acquire(Key("exec", 65 * kMiB)), nullptr);
-  EXPECT_EQ(pool.Acquire(Key("python-lean")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec", 65 * kMiB), {}), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("python-lean"), {}), nullptr);
 }
 
 TEST(JailPool, AFailingFillBacksOffAndIsLoggedOncePerChange) {
@@ -122,7 +122,7 @@ TEST(JailPool, AFillThatMakesNothingIsAFailure) {
   pool.Start();
   EXPECT_EQ(pool.Fill(Key("exec")).status().code(),
             absl::StatusCode::kInternal);
-  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec"), {}), nullptr);
 }
 
 TEST(JailPool, TheDeadAreNeitherHandedOutNorKept) {
@@ -131,7 +131,7 @@ TEST(JailPool, TheDeadAreNeitherHandedOutNorKept) {
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
   jails.KillAll();
-  const std::unique_ptr<Jail> taken = pool.Acquire(Key("exec"));
+  const std::unique_ptr<Jail> taken = pool.Acquire(Key("exec"), {});
   // A filler may have been quick.
   EXPECT_TRUE(taken == nullptr || taken->id() > 2u);
   EXPECT_TRUE(Eventually([&] { return jails.dropped() == 2; }));
@@ -154,7 +154,7 @@ TEST(JailPool, TheDeadAreReplacedBeforeARunComes) {
     return state.died_idle == 2 && state.idle == 2;
   }));
   EXPECT_TRUE(Eventually([&] { return jails.dropped() == 2; }));
-  EXPECT_NE(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_NE(pool.Acquire(Key("exec"), {}), nullptr);
 }
 
 TEST(JailPool, FillersHoldBackWhileACallerFills) {
@@ -206,12 +206,12 @@ TEST(JailPool, AfterATakeTheFillersWaitWhileHalfIsLeft) {
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
   std::vector<std::unique_ptr<Jail>> taken;
-  taken.push_back(pool.Acquire(Key("exec")));
-  taken.push_back(pool.Acquire(Key("exec")));
+  taken.push_back(pool.Acquire(Key("exec"), {}));
+  taken.push_back(pool.Acquire(Key("exec"), {}));
   absl::SleepFor(absl::Milliseconds(50));
   EXPECT_EQ(jails.made(), 4u);
   // Below the half it can't wait.
-  taken.push_back(pool.Acquire(Key("exec")));
+  taken.push_back(pool.Acquire(Key("exec"), {}));
   EXPECT_TRUE(Eventually([&] { return jails.made() > 4; }));
 }
 
@@ -227,11 +227,11 @@ TEST(JailPool, JailsThatGoFasterThanTheyAreMadeAreNotRehearsed) {
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
   EXPECT_EQ(jails.hasty(), 0u);
   // Most are left: there is time.
-  ASSERT_NE(pool.Acquire(Key("exec")), nullptr);
+  ASSERT_NE(pool.Acquire(Key("exec"), {}), nullptr);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
   EXPECT_EQ(jails.hasty(), 0u);
   jails.Block(true);
-  for (int i = 0; i < 4; ++i) ASSERT_NE(pool.Acquire(Key("exec")), nullptr);
+  for (int i = 0; i < 4; ++i) ASSERT_NE(pool.Acquire(Key("exec"), {}), nullptr);
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
   EXPECT_GE(jails.hasty(), 1u);
@@ -256,7 +256,7 @@ TEST(JailPool, StopWaitsForAFillAndDropsWhatItMade) {
   stopper.join();
   EXPECT_EQ(jails.made(), 2u);
   EXPECT_EQ(jails.dropped(), 2u);
-  EXPECT_EQ(pool.Acquire(Key("exec")), nullptr);
+  EXPECT_EQ(pool.Acquire(Key("exec"), {}), nullptr);
 }
 
 TEST(JailPool, StopDropsIdleJailsButNotThoseHandedOut) {
@@ -264,7 +264,7 @@ TEST(JailPool, StopDropsIdleJailsButNotThoseHandedOut) {
   JailPool pool(Options(), jails.fill(), jails.healthy());
   pool.Start();
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 2));
-  const auto taken = pool.Acquire(Key("exec"));
+  const auto taken = pool.Acquire(Key("exec"), {});
   pool.Stop();
   pool.Stop();
   EXPECT_EQ(jails.dropped(), jails.made() - 1);
@@ -290,7 +290,7 @@ TEST(JailPool, NoJailIsGivenTwice) {
     callers.emplace_back([&, t] {
       for (int i = 0; i < kTakes; ++i) {
         const JailKey key = Key((t + i) % 2 == 0 ? "exec" : "python-lean");
-        std::unique_ptr<Jail> jail = pool.Acquire(key);
+        std::unique_ptr<Jail> jail = pool.Acquire(key, {});
         ++(jail == nullptr ? misses : hits);
         if (jail == nullptr) {
           auto made = pool.Fill(key);
