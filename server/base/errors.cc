@@ -5,6 +5,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
+#include "policy/text/units.h"
 #include "server/base/make_error.h"
 #include "server/base/strings.h"
 
@@ -23,6 +24,7 @@ using make_error::Seconds;
 // bounds.
 constexpr size_t kMaxViolationBytes = 2560;
 constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);
+constexpr absl::Duration kRetryAfterShortage = absl::Seconds(5);
 
 }  // namespace
 
@@ -199,6 +201,25 @@ absl::Status TooManySessions(const std::string& whose, uint64_t max) {
       "is made with \"evictable\" gives way by itself; the operator's "
       "\"sessions.max\" and \"sessions.max_per_caller\" may allow "
       "more");
+}
+
+absl::Status SessionMemoryFull(const std::string& caller, uint64_t wanted,
+                               uint64_t has, uint64_t all, uint64_t max) {
+  return Make(Code::kResourceExhausted, "SESSION_MEMORY_FULL",
+              "the memory limits of sessions may add up to ",
+              policy::FormatBytes(max),
+              " (\"sessions.memory\"), the last "
+              "quarter of it for callers that have less; they add up to ",
+              policy::FormatBytes(all), ", those of ", caller, " to ",
+              policy::FormatBytes(has), ", and ", policy::FormatBytes(wanted),
+              " more are asked for. Ask for less limits.memory_bytes, or "
+              "delete a session");
+}
+
+absl::Status MachineLacksMemory() {
+  return MakeRetryable(
+      Code::kResourceExhausted, "MACHINE_LACKS_MEMORY", kRetryAfterShortage,
+      "the machine has too little memory left for another session");
 }
 
 absl::Status SessionShareFull(const std::string& caller, uint64_t has,

@@ -107,6 +107,13 @@ absl::Status SessionNotFound(const std::string& session_id);
 // NOT_FOUND, with what is known about how the session ended: "SESSION_EXPIRED",
 // "SESSION_DELETED", "SESSION_EVICTED" or "SESSION_DIED".
 absl::Status SessionOver(const std::string& reason, const std::string& message);
+// RESOURCE_EXHAUSTED, "SESSION_MEMORY_FULL": the memory limits of all sessions
+// would add up to more than they may, or the caller has its share of that.
+// `wanted`, `has`, `all` and `max` are bytes.
+absl::Status SessionMemoryFull(const std::string& caller, uint64_t wanted,
+                               uint64_t has, uint64_t all, uint64_t max);
+// RESOURCE_EXHAUSTED, "MACHINE_LACKS_MEMORY", with RetryInfo.
+absl::Status MachineLacksMemory();
 // RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS". With `whose` "the server has", the
 // bound `max` is that of all callers together.
 absl::Status TooManySessions(const std::string& whose, uint64_t max);

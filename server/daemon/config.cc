@@ -13,6 +13,7 @@
 #include "policy/text/names.h"
 #include "server/admission/admission_config.h"
 #include "server/base/accounts.h"
+#include "server/base/memory_budget.h"
 #include "server/base/strings.h"
 #include "server/daemon/listen_config.h"
 
@@ -206,6 +207,8 @@ void ReadSessions(policy::JsonObject& root, SessionOptions& options) {
   options.max_age = time("max_age", options.max_age);
   options.remember = object->Duration("remember", {.max = absl::Hours(24 * 30)},
                                       options.remember);
+  options.memory_bytes = object->ByteSize("memory", {.min = uint64_t{1} << 20},
+                                          options.memory_bytes);
   ReadPath(*object, "durable_dir", options.durable_dir, Empty::kAllowed);
   options.durable_bytes = object->ByteSize(
       "durable_bytes", {.min = uint64_t{1} << 20, .max = uint64_t{1} << 50},
@@ -370,6 +373,7 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   config.egress.path = DefaultHelper(exe_dir, "sandglass-egress");
   config.admission = DefaultAdmission();
   config.sessions.reserve = SessionReserve(config.sessions.max_sessions);
+  config.sessions.memory_bytes = MachineMemory();
   std::vector<std::string> listen;
   if (!flags.config_file.empty()) {
     if (absl::Status read = ReadFile(flags.config_file, config, listen);
@@ -453,6 +457,7 @@ std::string ConfigToJson(const Config& config) {
         {"idle_timeout", absl::FormatDuration(config.sessions.idle_timeout)},
         {"max_age", absl::FormatDuration(config.sessions.max_age)},
         {"remember", absl::FormatDuration(config.sessions.remember)},
+        {"memory", config.sessions.memory_bytes},
         {"durable_dir", config.sessions.durable_dir},
         {"durable_bytes", config.sessions.durable_bytes},
         {"fork_bytes", config.sessions.fork_bytes}}},

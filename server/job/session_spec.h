@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_JOB_SESSION_SPEC_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct SessionOptions {
   absl::Duration max_age = absl::Hours(24);
   // How long the end of a session is remembered, for callers that come late.
   absl::Duration remember = absl::Hours(1);
+  // The most that the memory limits of all sessions may add up to.
+  uint64_t memory_bytes = std::numeric_limits<uint64_t>::max();
   // The directory for the copies of durable sessions; empty when there are
   // none.
   std::string durable_dir;

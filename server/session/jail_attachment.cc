@@ -55,6 +55,14 @@ void JailAttachment::Discard(const std::string& why) {
   kernels_.Lose(why);
 }
 
+bool JailAttachment::GiveUpJail(const std::string& why) {
+  absl::MutexLock attaching(&attaching_);
+  absl::MutexLock lock(&jail_.mutex());
+  if (!replaceable_ || !jail_.Lives() || kernels_.AnyIsBusy()) return false;
+  Discard(why);
+  return true;
+}
+
 absl::Status JailAttachment::AcquireLibraries(const FirstUse& use,
                                               CancelToken& cancel, Job& start) {
   if (!layer_.id.empty() || !spec_.libraries) {

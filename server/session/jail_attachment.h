@@ -57,9 +57,9 @@ struct FirstUse {
 class JailAttachment {
  public:
   // What is passed or pointed to outlives this object. `layer` is as in
-  // SessionOrigin; `tenant` is the session's; `replaceable` says whether another jail can replace a dead
-  // one. `files` and `kernels`, which aren't used here yet, are told as the
-  // jail comes and goes.
+  // SessionOrigin; `tenant` is the session's; `replaceable` says whether
+  // another jail can replace a dead one. `files` and `kernels`, which aren't
+  // used here yet, are told as the jail comes and goes.
   JailAttachment(const JailHostParts& parts, const SessionSpec& spec,
                  const JailLayer& layer, absl::string_view tenant,
                  bool replaceable, HostedJail& jail, JailFiles& files,
@@ -86,6 +86,8 @@ class JailAttachment {
           ABSL_LOCKS_EXCLUDED(jail_.mutex());
 
   // As SessionHost says.
+  bool GiveUpJail(const std::string& why)
+      ABSL_LOCKS_EXCLUDED(attaching_, jail_.mutex());
   std::string Death() const ABSL_LOCKS_EXCLUDED(jail_.mutex());
   std::string LayerId() const ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // The libraries in the jail for a run's answer. That they were installed is

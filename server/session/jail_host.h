@@ -64,6 +64,9 @@ class JailHost final : public SessionHost {
     return files_.Fork(cancel);
   }
   absl::Status Freeze(bool frozen) override { return jail_.Freeze(frozen); }
+  bool GiveUpJail(const std::string& why) override {
+    return attachment_.GiveUpJail(why);
+  }
   void End() override;
   JailProcesses* processes() override { return &processes_; }
   std::vector<v1::KernelInfo> Kernels() const override {

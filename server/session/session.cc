@@ -376,6 +376,25 @@ bool Session::CloseIfIdle(const Over& why) {
   return true;
 }
 
+bool Session::GiveUpJail(const std::string& why) {
+  uint64_t use = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (InUse() || paused_ || !uses_.empty() || !over_.reason.empty()) {
+      return false;
+    }
+    // Nobody else pauses or evicts it meanwhile.
+    use = next_use_++;
+    uses_[use] = {UseKind::kCall, [] {}};
+  }
+  const bool saved = Save().ok();
+  absl::MutexLock lock(&mutex_);
+  if (uses_.erase(use) == 0) return false;  // it has ended
+  if (!saved || InUse() || !host_->GiveUpJail(why)) return false;
+  dormant_ = true;
+  return true;
+}
+
 void Session::End(const Over& why) {
   std::vector<std::shared_ptr<Turn>> turns;
   std::map<uint64_t, Use> uses;

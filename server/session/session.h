@@ -139,6 +139,12 @@ class Session final : public JobRunner {
   // Refuses all use from now on, with that reason, unless the session is in use
   // at this moment or has ended; returns whether it does. End must follow.
   bool CloseIfIdle(const Over& why) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a durable session: saves its files, ends its jail with all that is in
+  // it, and returns true; the next use gets another, and its runs say that the
+  // state was lost, and why. Returns false, and leaves the session as it is,
+  // when it is in use, has been paused, has commands, or isn't saved. Blocks on
+  // the disk.
+  bool GiveUpJail(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
   // Kills what runs and refuses what comes. Only the first call counts; the
   // reason is that of CloseIfIdle if it came before.
   void End(const Over& why) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -1,9 +1,18 @@
-// Sessions that give way when their caller has as many as it may.
+// Sessions that give way: when their caller has as many as it may, and when the
+// machine lacks memory.
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "server/base/log.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
@@ -15,6 +24,26 @@ const Session::Over& Evicted() {
       "it was evictable, and of those the one that was longest not in use as "
       "its caller wanted another session"};
   return *evicted;
+}
+
+constexpr char kLackedMemory[] = "the machine lacked memory";
+
+// One that may give up its jail.
+struct Candidate {
+  SharedSession session;
+  absl::Duration idle;
+  uint64_t bytes;  // that it holds
+};
+
+// Which of them is next, see SetSpareMemory.
+std::vector<Candidate>::iterator NextOf(
+    std::vector<Candidate>& candidates,
+    const std::map<std::string, uint64_t>& held_by_tenants) {
+  return std::ranges::max_element(candidates, {}, [&](const Candidate& each) {
+    const Session& session = *each.session;
+    return std::tuple(!session.durable(),
+                      held_by_tenants.at(session.caller().tenant), each.idle);
+  });
 }
 
 }  // namespace
@@ -65,6 +94,56 @@ absl::Status SessionTable::MakeRoom(const Identity& caller,
     room = Room(caller, wanted, Wanted());
   }
   return room;
+}
+
+void SessionTable::SetSpareMemory(int64_t bytes) {
+  const absl::MutexLock lock(&mutex_);
+  const bool lacks = bytes < 0;
+  to_give_up_ =
+      lacks && lacks_memory_ ? uint64_t{0} - static_cast<uint64_t>(bytes) : 0;
+  lacks_memory_ = lacks;
+}
+
+bool SessionTable::GiveUp(const SharedSession& session) {
+  if (session->durable()) return session->GiveUpJail(kLackedMemory);
+  const Session::Over over = {
+      "SESSION_EVICTED",
+      absl::StrCat("it was evictable and not in use, and ", kLackedMemory)};
+  if (!session->CloseIfIdle(over)) return false;
+  End(session, over);
+  return true;
+}
+
+void SessionTable::EaseMemory() {
+  uint64_t missing = 0;
+  {
+    const absl::MutexLock lock(&mutex_);
+    missing = std::exchange(to_give_up_, 0);
+  }
+  if (missing == 0) return;
+  std::vector<Candidate> candidates;
+  std::map<std::string, uint64_t> held;
+  for (SharedSession& session : All()) {
+    const uint64_t bytes = session->host().MemoryBytes();
+    held[session->caller().tenant] += bytes;
+    const std::optional<absl::Duration> idle = session->IdleTime();
+    if (bytes == 0 || !idle) continue;
+    if (!session->durable() && !session->spec().evictable) continue;
+    candidates.push_back({std::move(session), *idle, bytes});
+  }
+  while (missing > 0 && !candidates.empty()) {
+    const auto next = NextOf(candidates, held);
+    const Candidate chosen = std::move(*next);
+    candidates.erase(next);
+    if (!GiveUp(chosen.session)) continue;
+    Log(LogLevel::kWarning, "session_gave_up_memory",
+        {{"session_id", chosen.session->id()},
+         {"caller", chosen.session->caller().name},
+         {"bytes", chosen.bytes},
+         {"missing_bytes", missing}});
+    held[chosen.session->caller().tenant] -= chosen.bytes;
+    missing -= std::min(missing, chosen.bytes);
+  }
 }
 
 void SessionTable::EndEvicted(const std::vector<SharedSession>& evicted) {

@@ -65,6 +65,10 @@ class SessionHost {
   }
   // Stops all processes, or lets them go on.
   virtual absl::Status Freeze(bool frozen) = 0;
+  // Ends the jail, with all that is in it; the next use gets another. Returns
+  // false, and does nothing, when there is none, a run goes on, or no other
+  // jail could have the session's files.
+  virtual bool GiveUpJail(const std::string& /*why*/) { return false; }
   // Kills everything now; runs that are going on end soon. Nothing can be
   // started any more.
   virtual void End() = 0;

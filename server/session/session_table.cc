@@ -36,7 +36,8 @@ SessionTable::SessionTable(const LivePolicy& policy,
       audit_(audit),
       shares_({.max = options.max_sessions,
                .reserve = options.reserve,
-               .max_per_caller = options.max_per_caller}) {
+               .max_per_caller = options.max_per_caller}),
+      memory_(WithReserveWithin(options.memory_bytes)) {
   if (store_ == nullptr) return;
   store_->LimitTenants([&policy](const std::string& tenant) {
     return policy.Get()->tenants()->Get(tenant).ceilings.durable_bytes;
@@ -188,63 +189,6 @@ absl::StatusOr<SessionSpec> SessionTable::Check(
   return spec;
 }
 
-absl::Status SessionTable::TenantRoom(const Identity& caller,
-                                      const Wanted& wanted,
-                                      const Wanted& gone) const {
-  const std::shared_ptr<const PolicySet> policy = policy_.Get();
-  const policy::Tenant* tenant = policy->tenants()->Find(caller.tenant);
-  if (tenant == nullptr) return absl::OkStatus();
-  Wanted has;
-  for (const auto& [number, session] : sessions_) {
-    if (session->caller().tenant == caller.tenant) has.Add(session->spec());
-  }
-  has.count -= gone.count;
-  has.memory_bytes -= gone.memory_bytes;
-  const auto check = [&](const char* key, uint64_t held, uint64_t more,
-                         uint64_t most) {
-    return most >= held && more <= most - held
-               ? absl::OkStatus()
-               : TenantCeiling(caller.tenant, key, held, most,
-                               absl::InfiniteDuration());
-  };
-  const policy::TenantCeilings& most = tenant->ceilings;
-  absl::Status count =
-      check("sessions", has.count, wanted.count, most.sessions);
-  if (!count.ok()) return count;
-  return check("session_memory", has.memory_bytes, wanted.memory_bytes,
-               most.session_memory_bytes);
-}
-
-absl::Status SessionTable::Room(const Identity& caller, const Wanted& wanted,
-                                const Wanted& gone) const {
-  const size_t count = wanted.count;
-  Shares shares = shares_;
-  shares.Release(caller.name, gone.count);
-  if (!accepting_) return ShuttingDown();
-  if (audit_ != nullptr) {
-    if (absl::Status ready = audit_->Ready(); !ready.ok()) return ready;
-  }
-  if (absl::Status room = TenantRoom(caller, wanted, gone); !room.ok()) {
-    return room;
-  }
-  const uint64_t has = shares.held_by(caller.name);
-  // Otherwise the bound is the one for all callers.
-  if (options_.max_per_caller < options_.max_sessions &&
-      has + count > options_.max_per_caller) {
-    return TooManySessions("one caller has", options_.max_per_caller);
-  }
-  switch (shares.RoomFor(caller.name, count)) {
-    case Shares::Room::kYes:
-      return absl::OkStatus();
-    case Shares::Room::kCallerHasItsShare:
-      return SessionShareFull(caller.name, has, shares.held(),
-                              options_.max_sessions);
-    case Shares::Room::kNone:
-      break;
-  }
-  return TooManySessions("the server has", options_.max());
-}
-
 absl::StatusOr<SharedSession> SessionTable::Make(const Identity& caller,
                                                  SessionSpec spec,
                                                  SessionCopy* parent,
@@ -272,6 +216,7 @@ void SessionTable::Discard(const Session& session) const {
 void SessionTable::Insert(const SharedSession& session) {
   const uint64_t number = next_number_++;
   shares_.Acquire(session->caller().name);
+  memory_.Acquire(session->caller().name, session->spec().limits.memory_bytes);
   by_id_[session->id()] = number;
   sessions_[number] = session;
 }
@@ -421,6 +366,7 @@ bool SessionTable::Forget(const Session& session, const Session::Over& over) {
   sessions_.erase(by_id->second);
   by_id_.erase(by_id);
   shares_.Release(session.caller().name);
+  memory_.Release(session.caller().name, session.spec().limits.memory_bytes);
   ended_.push_back({session.id(), session.caller().name, over, Now()});
   while (ended_.size() > kMaxRemembered ||
          (!ended_.empty() && Since(ended_.front().ended) > options_.remember)) {
@@ -486,6 +432,7 @@ void SessionTable::SweepLoop() {
         End(session, over);
       }
     }
+    EaseMemory();
     if (store_ != nullptr) store_->RemoveGone();
     absl::SleepFor(kSweepInterval);
   }

@@ -82,6 +82,15 @@ class SessionTable {
 
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // By how many bytes all that waits for work may grow; negative: by so many it
+  // is to shrink, as SpareMemory says. To be called about once a second. What
+  // is missing twice in a row, so that the pool couldn't give it, is taken soon
+  // afterwards from sessions that are not in use: of the tenant whose sessions
+  // hold most, the one that was longest not in use. Those that are evictable
+  // end; then durable ones give up their jails, and go on with the next use.
+  // Others stay as they are. No session can be made until the memory is there.
+  void SetSpareMemory(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   // A session that has ended.
   struct Remembered {
@@ -111,6 +120,10 @@ class SessionTable {
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The part of it that its tenant's file decides.
   absl::Status TenantRoom(const Identity& caller, const Wanted& wanted,
+                          const Wanted& gone) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // The part of it that is about memory.
+  absl::Status MemoryRoom(const Identity& caller, const Wanted& wanted,
                           const Wanted& gone) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // The same with the ones that there would be if all evictable sessions of the
@@ -172,6 +185,10 @@ class SessionTable {
                  const std::string& by) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndEvicted(const std::vector<SharedSession>& evicted)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Does what SetSpareMemory says.
+  void EaseMemory() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes from an idle session what it holds; false when it came into use.
+  bool GiveUp(const SharedSession& session) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<SharedSession> All() const ABSL_LOCKS_EXCLUDED(mutex_);
   void SweepLoop() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -188,6 +205,10 @@ class SessionTable {
       ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> by_id_ ABSL_GUARDED_BY(mutex_);
   Shares shares_ ABSL_GUARDED_BY(mutex_);
+  // The memory limits of all sessions: each may come to hold that much.
+  Shares memory_ ABSL_GUARDED_BY(mutex_);
+  bool lacks_memory_ ABSL_GUARDED_BY(mutex_) = false;  // at the last look
+  uint64_t to_give_up_ ABSL_GUARDED_BY(mutex_) = 0;    // bytes
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
   std::deque<Remembered> ended_ ABSL_GUARDED_BY(mutex_);  // oldest first
   bool accepting_ ABSL_GUARDED_BY(mutex_) = true;

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tests/support/calls/durable.h"
 #include "tests/support/calls/sessions.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/temp_dir.h"
@@ -33,20 +34,14 @@ constexpr char kTakesProcesses[] =
     "        time.sleep(30)\n"
     "        os._exit(0)\n";
 
-class HostLimits : public OwnDaemonTest {
+// Limits the group that all that the daemon makes is in.
+template <typename Fixture>
+class LimitsAbove : public Fixture {
  protected:
-  void SetUp() override {
-    StartDaemon();
-    if (HasFatalFailure()) return;
-    // So that all is there that it keeps ready.
-    ASSERT_THAT(Run("1"), OutcomeIs(v1::OUTCOME_OK));
-    daemon().Remember();
-  }
-
   // Of the group that all that the daemon makes is in: a container or a
   // service has such a one, with limits of its own. Empty: there is none.
   std::string FileAboveJails(const std::string& name) {
-    for (const std::string& group : DaemonGroups(daemon().groups())) {
+    for (const std::string& group : DaemonGroups(this->daemon().groups())) {
       std::string path = absl::StrCat(GroupDirectory(group), "/", name);
       if (fs::exists(path)) return path;
     }
@@ -88,6 +83,17 @@ class HostLimits : public OwnDaemonTest {
   uint64_t MemoryInUse() {
     return ValueAboveJails(on_v1() ? "memory.usage_in_bytes"
                                    : "memory.current");
+  }
+};
+
+class HostLimits : public LimitsAbove<OwnDaemonTest> {
+ protected:
+  void SetUp() override {
+    StartDaemon();
+    if (HasFatalFailure()) return;
+    // So that all is there that it keeps ready.
+    ASSERT_THAT(Run("1"), OutcomeIs(v1::OUTCOME_OK));
+    daemon().Remember();
   }
 
   RunResult Run(const std::string& code) {
@@ -197,6 +203,76 @@ TEST_F(HostLimits, MemoryThatRanOutAboveIsNotPutDownToASession) {
   ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + 4096 * kMiB));
   ASSERT_THAT(result.status, IsOk());
   ExpectNotItsFault(result.response, "host-memory");
+}
+
+using SessionsUnderPressure = LimitsAbove<DurableTest>;
+
+// By the rule that docs/sessions.md states, and no other.
+TEST_F(SessionsUnderPressure, GiveWayInOrderAndNeverThoseThatAreToBeKept) {
+  ASSERT_NO_FATAL_FAILURE(Start());
+  constexpr char kHolds[] = "held = bytearray(b'x') * (50 << 20); n = 7";
+  v1::CreateSessionRequest evictable = PythonSession();
+  evictable.set_evictable(true);
+  const std::string first = Create(evictable);
+  const std::string second = Create(evictable);
+  const std::string kept = Create(PythonSession());
+  const std::string durable = Create();
+  for (const std::string& id : {durable, kept, first, second}) {
+    ASSERT_THAT(RunIn(id, kHolds), OutcomeIs(v1::OUTCOME_OK));
+  }
+  ASSERT_THAT(RunIn(durable, "open('f', 'w').write('of before')"),
+              OutcomeIs(v1::OUTCOME_OK));
+
+  const auto reason = [&](const std::string& id) {
+    v1::GetSessionRequest request;
+    request.set_session_id(id);
+    v1::GetSessionResponse response;
+    return DetailsOf(CallSessions(client(),
+                                  &v1::SessionService::Stub::GetSession,
+                                  request, &response))
+        .reason;
+  };
+  // Each time less is left than is to be left.
+  const auto becomes = [&](const auto& so) {
+    return WaitUntil(
+        [&] {
+          LimitMemory(MemoryInUse() + 8 * kMiB);
+          absl::SleepFor(absl::Seconds(1));
+          return so();
+        },
+        absl::Seconds(60));
+  };
+  const auto gone = [&](const std::string& id) { return !reason(id).empty(); };
+  EXPECT_TRUE(becomes([&] { return gone(first); })) << daemon().LogTail();
+  EXPECT_EQ(reason(first), "SESSION_EVICTED");
+  EXPECT_TRUE(becomes([&] { return gone(second); })) << daemon().LogTail();
+  EXPECT_TRUE(becomes([&] {
+    return Describe(durable).state() == v1::SESSION_STATE_DORMANT;
+  })) << daemon().LogTail();
+  EXPECT_EQ(reason(kept), "");
+  // Meanwhile nobody is promised more.
+  v1::CreateSessionResponse response;
+  const ErrorDetails refused =
+      DetailsOf(CallSessions(client(), &v1::SessionService::Stub::CreateSession,
+                             PythonSession(), &response));
+  EXPECT_EQ(refused.reason, "MACHINE_LACKS_MEMORY");
+  EXPECT_TRUE(refused.retry_delay.has_value());
+
+  ASSERT_NO_FATAL_FAILURE(LimitMemory(MemoryInUse() + 4096 * kMiB));
+  const RunResult still = RunIn(kept, "print(n, len(held) >> 20)");
+  ASSERT_THAT(still, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_EQ(still.response.stdout().data(), "7 50\n");
+  const RunResult again = RunIn(durable, "print(open('f').read())");
+  ASSERT_THAT(again, OutcomeIs(v1::OUTCOME_OK));
+  EXPECT_THAT(again.response.session().state_lost(),
+              HasSubstr("the machine lacked memory"));
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        return CallSessions(client(), &v1::SessionService::Stub::CreateSession,
+                            PythonSession(), &response)
+            .ok();
+      },
+      absl::Seconds(10)));
 }
 
 }  // namespace

@@ -115,6 +115,42 @@ TEST_F(SessionEvictTest, ATenantHasNoMoreThanItsCeilings) {
   EXPECT_TRUE(Make(Kind::kKept, 3).ok());
 }
 
+// Each may come to hold its limit of 256 MiB.
+TEST_F(SessionEvictTest, TheirMemoryLimitsAddUpToNoMoreThanThereIs) {
+  const auto make = [&](SessionTable& table, Kind kind, uint32_t uid) {
+    v1::CreateSessionRequest request;
+    request.set_language("sh");
+    request.set_evictable(kind == Kind::kEvictable);
+    return table.Create(User(uid), request).status();
+  };
+  SessionTable table{policy_,
+                     {.memory_bytes = uint64_t{1024} << 20},
+                     [](const SessionSpec&, const SessionOrigin&) {
+                       return std::make_unique<QuietHost>();
+                     },
+                     kInstalled};
+  EXPECT_TRUE(make(table, Kind::kEvictable, 1).ok());
+  EXPECT_TRUE(make(table, Kind::kKept, 1).ok());
+  EXPECT_TRUE(make(table, Kind::kKept, 1).ok());
+  EXPECT_TRUE(make(table, Kind::kKept, 1).ok()) << "one of its own gave way";
+  EXPECT_EQ(table.size(), 3u);
+  // The last quarter is for those that have less.
+  EXPECT_EQ(ErrorReason(make(table, Kind::kKept, 1)), "SESSION_MEMORY_FULL");
+  EXPECT_TRUE(make(table, Kind::kKept, 2).ok());
+  const absl::Status full = make(table, Kind::kKept, 2);
+  EXPECT_EQ(ErrorReason(full), "SESSION_MEMORY_FULL");
+  EXPECT_THAT(std::string(full.message()),
+              HasSubstr("they add up to 1 GiB, those of uid:2 to 256 MiB"));
+  EXPECT_EQ(table.size(), 4u);
+}
+
+TEST_F(SessionEvictTest, NoneIsMadeWhileTheMachineLacksMemory) {
+  table_.SetSpareMemory(-1);
+  EXPECT_EQ(ErrorReason(Make(Kind::kKept).status()), "MACHINE_LACKS_MEMORY");
+  table_.SetSpareMemory(0);
+  EXPECT_TRUE(Make(Kind::kKept).ok());
+}
+
 TEST_F(SessionEvictTest, WhatIsInUseStays) {
   const std::string used = Create(Kind::kEvictable);
   Create(Kind::kKept);
