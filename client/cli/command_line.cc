@@ -122,6 +122,8 @@ class RunFlags {
                  "program displays; pictures where the terminal can, which "
                  "$SANDGLASS_IMAGES says if it isn't recognised: auto, kitty, "
                  "iterm, none");
+    app.add_flag("--batch", options_.batch,
+                 "Nobody waits for it: start it where other runs leave room");
     app.add_flag("--json-summary", options_.json_summary,
                  "With --repeat: one JSON object (n, p50_ms, p99_ms, "
                  "min_ms, max_ms, runs_per_s, outcomes); every run counts, "

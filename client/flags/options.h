@@ -39,6 +39,7 @@ struct RunOptions {
   std::optional<uint64_t> compile_memory_bytes;
   std::string profile;
   Pairs labels;
+  bool batch = false;
   std::string request_id;
   std::string approval_id;
   std::vector<std::string> libraries;

@@ -74,6 +74,7 @@ absl::StatusOr<v1::RunCodeRequest> BuildRunRequest(const RunOptions& options) {
   request.set_profile(options.profile);
   request.set_request_id(options.request_id);
   request.set_approval_id(options.approval_id);
+  if (options.batch) request.set_priority(v1::RUN_PRIORITY_BATCH);
   if (absl::Status set = SetLibraries(options.libraries, options.library_lock,
                                       "--library", request);
       !set.ok()) {

@@ -69,6 +69,8 @@ class CellFlags {
         request_id_(AddValue(
             app, "--request-id",
             "A repeat within 10 minutes returns the first answer", "ID")) {
+    app.add_flag("--batch", options_.batch,
+                 "Nobody waits for it: start it where other runs leave room");
     app.add_flag("--json", options_.json,
                  "Print the response as proto JSON (lowerCamelCase; output and "
                  "results are base64, and again as text where they are UTF-8) "

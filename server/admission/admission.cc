@@ -124,8 +124,7 @@ absl::Status Admission::BudgetLeft(const std::string& tenant) {
 absl::Status Admission::InTime(const RunQueue::Waiting& waiting) const {
   const std::optional<MonotonicTime> deadline = waiting.run->deadline();
   if (!deadline) return absl::OkStatus();
-  const std::optional<absl::Duration> wait =
-      queue_.ExpectedWait(waiting.tenant, waiting.caller);
+  const std::optional<absl::Duration> wait = queue_.ExpectedWait(waiting);
   const absl::Duration left = Until(*deadline);
   if (!wait || *wait / 2 <= left) return absl::OkStatus();
   const absl::Duration needed = *wait + absl::Seconds(waiting.seconds);
@@ -140,6 +139,7 @@ absl::Status Admission::Enqueue(std::shared_ptr<QueuedRun> run) {
   RunQueue::Waiting waiting{
       .tenant = run->tenant_name(),
       .caller = run->caller_name(),
+      .is_batch = run->is_batch(),
       .size = {.memory_bytes = memory, .cpu_millis = run->highest_cpu_millis()},
       .request_bytes = run->request_bytes(),
       .kind = run->kind()};

@@ -18,6 +18,8 @@ class QueuedRun {
   // The caller in whose line it stands, and the tenant that this belongs to.
   virtual const std::string& caller_name() const = 0;
   virtual const std::string& tenant_name() const = 0;
+  // Whether it is a batch run whatever its tenant's priority is.
+  virtual bool is_batch() const = 0;
   // Runs of one kind are expected to take about as long as each other.
   virtual std::string kind() const = 0;
   // When its answer has to be there; absent: it may take any time.

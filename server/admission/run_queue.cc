@@ -46,6 +46,11 @@ const policy::Tenant& RunQueue::TenantOf(const std::string& name) const {
   return found != nullptr ? *found : without_file_;
 }
 
+policy::Priority RunQueue::PriorityOf(const Waiting& waiting) const {
+  return waiting.is_batch ? policy::Priority::kBatch
+                          : TenantOf(waiting.tenant).priority;
+}
+
 Shares::Room RunQueue::RoomFor(const std::string& tenant,
                                const std::string& caller) const {
   const Shares::Room room = waiting_shares_.RoomFor(caller);
@@ -72,8 +77,7 @@ void RunQueue::Add(Waiting waiting, MonotonicTime now) {
   tenants_waiting_.Acquire(waiting.tenant);
   tenants_waiting_bytes_.Acquire(waiting.tenant, waiting.request_bytes);
   use_.Wait(waiting.tenant);
-  FairOrder::Owner owner{TenantOf(waiting.tenant).priority, waiting.tenant,
-                         waiting.caller};
+  FairOrder::Owner owner{PriorityOf(waiting), waiting.tenant, waiting.caller};
   order_.Add(owner, number);
   waiting_.emplace(number, Entry{std::move(waiting), std::move(owner)});
   Choose();
@@ -253,11 +257,11 @@ void RunQueue::End(const Held& held, MonotonicTime now) {
 }
 
 std::optional<absl::Duration> RunQueue::ExpectedWait(
-    const std::string& tenant, const std::string& caller) const {
-  const policy::Priority priority = TenantOf(tenant).priority;
-  const FairOrder::Tenant* group = order_.Find(priority, tenant);
+    const Waiting& more) const {
+  const policy::Priority priority = PriorityOf(more);
+  const FairOrder::Tenant* group = order_.Find(priority, more.tenant);
   if (group == nullptr || running_.empty()) return std::nullopt;
-  const auto line = group->lines.find(caller);
+  const auto line = group->lines.find(more.caller);
   if (line == group->lines.end() || line->second.waiting.empty()) {
     return std::nullopt;
   }
@@ -270,7 +274,8 @@ std::optional<absl::Duration> RunQueue::ExpectedWait(
   const auto weight_of = [this](const std::string& name) {
     return static_cast<double>(TenantOf(name).weight);
   };
-  double share = weight_of(tenant) / order_.WaitingWeight(priority, weight_of) /
+  double share = weight_of(more.tenant) /
+                 order_.WaitingWeight(priority, weight_of) /
                  static_cast<double>(group->order.size());
   using policy::Priority;
   if (order_.Waits(Priority::kBatch) && order_.Waits(Priority::kInteractive)) {

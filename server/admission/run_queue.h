@@ -55,7 +55,8 @@ struct RunQueueOptions {
 //    run going on; one that has some may use half of them, when it is its turn.
 //    Of the reserve of those that wait, half is shared between tenants as
 //    Shares says, whatever number of callers they have.
-// 5. Batch runs have nothing of the reserves.
+// 5. Batch runs, which are those of a batch tenant and those whose request says
+//    so, have nothing of the reserves.
 // 6. A tenant at one of its ceilings is passed over, and what others may have
 //    isn't kept for it.
 class RunQueue {
@@ -64,6 +65,7 @@ class RunQueue {
     std::shared_ptr<QueuedRun> run;
     std::string tenant;
     std::string caller;
+    bool is_batch = false;  // or its tenant is
     RunSize size;
     uint64_t request_bytes = 0;
     MonotonicTime until;  // its deadline; a run that came later has a later one
@@ -91,6 +93,7 @@ class RunQueue {
   // What tenants may have; in force from now on.
   void SetTenants(std::shared_ptr<const policy::TenantTable> tenants);
   const policy::Tenant& TenantOf(const std::string& name) const;
+  policy::Priority PriorityOf(const Waiting& waiting) const;
 
   void Add(Waiting waiting, MonotonicTime now);
   // Returns false when the run doesn't wait, or doesn't wait any more.
@@ -109,11 +112,10 @@ class RunQueue {
   // Gives back what a run held that has ended.
   void End(const Held& held, MonotonicTime now);
 
-  // How long one more run of the caller would wait for those that it has
-  // waiting already, at its present share of what is used. Absent: that is
-  // not known well.
-  std::optional<absl::Duration> ExpectedWait(const std::string& tenant,
-                                             const std::string& caller) const;
+  // How long one more such run of its caller would wait for those that the
+  // caller has waiting already, at its present share of what is used. Absent:
+  // that is not known well.
+  std::optional<absl::Duration> ExpectedWait(const Waiting& more) const;
 
   size_t waiting() const { return waiting_.size(); }
   const Shares& slots() const { return slots_; }

@@ -37,6 +37,7 @@ struct RunOrigin {
   std::string request_id;   // may be empty
   std::string fingerprint;  // of the request; empty without request_id
   std::map<std::string, std::string> labels;
+  bool is_batch = false;  // as its request says
   uint64_t request_bytes = 0;
   // When the call's answer has to be there; absent when the call has no
   // deadline.
@@ -81,6 +82,7 @@ class Run : public RunListener, public QueuedRun, public Turn {
   const std::string& tenant_name() const override {
     return origin_.caller.tenant;
   }
+  bool is_batch() const override { return origin_.is_batch; }
   std::string kind() const override;
   std::optional<MonotonicTime> deadline() const override {
     return origin_.deadline;

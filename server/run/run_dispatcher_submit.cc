@@ -124,6 +124,7 @@ absl::Status RunDispatcher::Accept(Submission& submission) {
   origin.caller = submission.caller;
   origin.request_id = request.request_id();
   origin.labels = {request.labels().begin(), request.labels().end()};
+  origin.is_batch = request.priority() == v1::RUN_PRIORITY_BATCH;
   origin.request_bytes = request.ByteSizeLong();
   origin.create_time = os::WallNow();
   origin.accepted = Now();

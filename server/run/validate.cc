@@ -131,6 +131,10 @@ void CheckMarks(const v1::RunCodeRequest& request, Violations& violations) {
         {"request_id", "has characters that are not printable ASCII"});
   }
   CheckLabels(request.labels(), violations);
+  if (!v1::RunPriority_IsValid(request.priority())) {
+    violations.push_back(
+        {"priority", absl::StrCat("has no value ", request.priority())});
+  }
 }
 
 policy::Limits CompileLimits(const PolicySet& policy,

@@ -161,7 +161,7 @@ TEST(CliRunTest, SendsAllThatTheCommandLineSays) {
        "--env",      "A=b",    "--timeout",    "5s", "--memory",  "256M",
        "--cpu-time", "1500ms", "--pids",       "5",  "--profile", "p",
        "--label",    "k=v",    "--request-id", "i",  "--fetch",   "*.png",
-       "--arg",      "one",    "--",           "two"});
+       "--batch",    "--arg",  "one",          "--", "two"});
   options.stdin_text = "print(1)";
   EXPECT_EQ(RunProcess(options).exit_code, 0);
   v1::RunCodeRequest expected;
@@ -182,6 +182,7 @@ TEST(CliRunTest, SendsAllThatTheCommandLineSays) {
   expected.mutable_limits()->set_max_processes(5);
   expected.set_profile("p");
   expected.set_request_id("i");
+  expected.set_priority(v1::RUN_PRIORITY_BATCH);
   (*expected.mutable_labels())["k"] = "v";
   EXPECT_EQ(daemon.last_request.Get().DebugString(), expected.DebugString());
 }

@@ -196,6 +196,10 @@ def test_a_result_without_reading_the_events(client):
     assert client.stream_code("print(1)").result.stdout == "1\n"
 
 
+def test_a_run_that_nobody_waits_for(client):
+    assert client.run_code("print(1)", batch=True).stdout == "1\n"
+
+
 def test_the_same_request_id_joins_the_first_run(client):
     code = "import random; print(random.random())"
     first = client.run_code(code, request_id="the-same")

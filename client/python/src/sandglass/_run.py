@@ -63,7 +63,7 @@ class RunOptions(TypedDict, total=False):
     comes back. `rich` asks for `results` and `error` as a notebook has them, which
     a sandbox's runs always have; it is for languages with a kernel. `approval_id`
     is that of an answer with NEEDS_APPROVAL, once it was approved. `request_id` is
-    made when there is none.
+    made when there is none. A `batch` run starts where others leave room.
 
     In a sandbox `compile_limits` are for languages without a kernel, and `env`,
     `profile`, `libraries` are not taken.
@@ -82,6 +82,7 @@ class RunOptions(TypedDict, total=False):
     libraries: Sequence[str]
     library_lock: str
     rich: bool
+    batch: bool
     approval_id: str
     request_id: str
     deadline: float
@@ -104,6 +105,8 @@ def request(
         rich_results=bool(options.get("rich", False)),
         request_id=options.get("request_id") or f"py-{os.urandom(16).hex()}",
     )
+    if options.get("batch"):
+        message.priority = run_pb2.RUN_PRIORITY_BATCH
     if language is not None:
         message.language = _convert.text("language", language)
     for name in ("profile", "approval_id", "library_lock"):

@@ -273,7 +273,7 @@ TEST(RunQueue, HowLongACallersNextRunWaitsIsKnownOfItsOwnLine) {
     queue.Add(std::move(waiting), kStart);
   };
   const auto wait = [&](const std::string& caller) {
-    return queue.ExpectedWait("local", caller);
+    return queue.ExpectedWait(Waiting(MakeRun(User(1)), caller));
   };
   EXPECT_FALSE(wait("a").has_value());
   for (int i = 0; i < 12; ++i) add("a", 3, true);
@@ -288,6 +288,31 @@ TEST(RunQueue, HowLongACallersNextRunWaitsIsKnownOfItsOwnLine) {
   EXPECT_NEAR(absl::ToDoubleSeconds(*wait("b")), 1, 1e-6);
   add("a", 3, false);
   EXPECT_FALSE(wait("a").has_value());
+}
+
+TEST(RunQueue, ARunThatNobodyWaitsForStartsWhereOthersLeaveRoom) {
+  RunQueue queue(Options(1, 0));
+  const auto add = [&](const std::string& caller, bool is_batch) {
+    RunQueue::Waiting waiting = Waiting(MakeRun(User(1)), caller);
+    waiting.is_batch = is_batch;
+    queue.Add(std::move(waiting), kStart);
+  };
+  add("a", true);
+  RunQueue::Held going_on = queue.Start(kStart).held;
+  EXPECT_TRUE(going_on.is_first);
+  // What has started goes on; of what waits, the callers' other runs are first.
+  add("a", true);
+  add("a", false);
+  add("b", false);
+  std::vector<std::string> order;
+  while (queue.waiting() > 0) {
+    queue.End(going_on, kStart);
+    going_on = queue.Start(kStart).held;
+    order.push_back(going_on.caller);
+  }
+  ASSERT_EQ(order.size(), 3u);
+  EXPECT_EQ(order[2], "a") << "the batch run is last";
+  EXPECT_NE(order[0], order[1]);
 }
 
 TEST(RunQueue, WhoLeavesTakesAllThatWasCountedAlong) {

@@ -218,6 +218,8 @@ TEST_F(ValidateTest, LimitsMayOnlyTighten) {
 }
 
 TEST_F(ValidateTest, RefusesBadMarks) {
+  EXPECT_THAT(Changed([](auto& r) { r.set_priority(v1::RunPriority(7)); }),
+              ElementsAre(HasSubstr("priority: has no value 7")));
   EXPECT_THAT(Changed([](auto& r) { r.set_request_id("a\nb"); }),
               ElementsAre(HasSubstr("request_id: ")));
   EXPECT_THAT(Changed([](auto& r) { r.set_request_id(std::string(129, 'x')); }),
