@@ -50,6 +50,9 @@ TenantCeilings ReadCeilings(JsonObject& root) {
   ceilings.execs = count("execs");
   ceilings.installs =
       object->Unsigned("installs", {.max = kMaxCount}, kNoCeiling);
+  ceilings.streams = count("streams");
+  ceilings.message_bytes =
+      object->ByteSize("message_bytes", {.min = 1024}, kNoCeiling);
   return ceilings;
 }
 

@@ -36,6 +36,8 @@ struct TenantCeilings {
   uint64_t durable_bytes = kNoCeiling;         // of durable sessions
   uint64_t execs = kNoCeiling;                 // commands in sessions
   uint64_t installs = kNoCeiling;              // of libraries
+  uint64_t streams = kNoCeiling;               // streaming calls
+  uint64_t message_bytes = kNoCeiling;         // of one request
 
   friend bool operator==(const TenantCeilings&,
                          const TenantCeilings&) = default;

@@ -262,7 +262,10 @@ absl::Status RunningDaemon::OpenCredentials() {
   credentials_.emplace(
       std::move(tokens), recorder,
       [this](const std::string& tenant) {
-        return policy_.Get()->tenants()->Get(tenant).shares;
+        const policy::Tenant is = policy_.Get()->tenants()->Get(tenant);
+        return Credentials::Rules{.shares = is.shares,
+                                  .streams = is.ceilings.streams,
+                                  .message_bytes = is.ceilings.message_bytes};
       },
       std::move(jwt));
   peers_.emplace(std::max(PeerTable::kAnswerBytes,
@@ -330,7 +333,8 @@ absl::Status RunningDaemon::StartGrpc() {
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
       services_,
       {.max_message_bytes = static_cast<int>(config_.max_message_bytes),
-       .metrics = &operations_.metrics()});
+       .metrics = &operations_.metrics(),
+       .calls = &peers_->calls()});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
   return CheckTaps(HandoverTo(*grpc_));

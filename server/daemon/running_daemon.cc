@@ -144,6 +144,8 @@ void RunningDaemon::FollowCredentials() {
   if (const absl::Status state = credentials_->Refresh(); !state.ok()) {
     wrong.emplace_back(state.message());
   }
+  peers_->calls().CancelUnproved(
+      [this](const Identity& caller) { return credentials_->Holds(caller); });
   if (parts_.tls != nullptr) {
     const absl::Time now = os::WallNow();
     if (const absl::Status state =
@@ -178,7 +180,9 @@ int RunningDaemon::Run() {
       WatchOver(*call_threads_, *dispatcher_, parts_.supervisor);
   while (true) {
     watchdog.Beat();
-    pool_->SetSpareMemory(SpareMemory());
+    const int64_t spare = SpareMemory();
+    pool_->SetSpareMemory(spare);
+    sessions_->SetSpareMemory(spare);
     if (config_.log_limit) BoundLog(STDERR_FILENO, *config_.log_limit);
     if (IdleForTooLong()) {
       Log(LogLevel::kInfo, "idle_end",

@@ -79,10 +79,14 @@ absl::StatusOr<Identity> Credentials::Authenticate(
     const Identity& connection,
     absl::Span<const absl::string_view> authorization) {
   absl::StatusOr<Identity> identity = Prove(connection, authorization);
-  if (identity.ok() && shares_) {
-    identity->shares_tenant = shares_(identity->tenant);
-  }
+  if (identity.ok()) identity->shares_tenant = rules(identity->tenant).shares;
   return identity;
+}
+
+bool Credentials::Holds(const Identity& identity) const {
+  if (identity.expires <= absl::Now()) return false;
+  return identity.token_id.empty() || tokens_ == nullptr ||
+         tokens_->Has(identity.token_id);
 }
 
 absl::StatusOr<Identity> Credentials::Prove(

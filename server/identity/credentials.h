@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,20 +64,27 @@ class IdentityRecorder {
 // itself brings in its "authorization" metadata. Thread-safe.
 class Credentials {
  public:
-  // Whether callers of that tenant see each other's.
-  using Shares = std::function<bool(const std::string& tenant)>;
+  // What its file says of a tenant that concerns its calls.
+  struct Rules {
+    bool shares = false;  // its callers see each other's
+    // The most streaming calls of all its callers at once, and bytes of one
+    // request.
+    uint64_t streams = std::numeric_limits<uint64_t>::max();
+    uint64_t message_bytes = std::numeric_limits<uint64_t>::max();
+  };
+  using RulesOf = std::function<Rules(const std::string& tenant)>;
 
   // `tokens` may be null: then no token is right; the same for `jwt` and JWTs.
-  // `recorder` may be null and must outlive this object. Without `shares` no
-  // tenant shares anything.
+  // `recorder` may be null and must outlive this object. Without `rules` there
+  // are none.
   explicit Credentials(std::unique_ptr<TokenStore> tokens = nullptr,
                        IdentityRecorder* recorder = nullptr,
-                       Shares shares = nullptr,
+                       RulesOf rules = nullptr,
                        std::unique_ptr<JwtVerifier> jwt = nullptr)
       : tokens_(std::move(tokens)),
         jwt_(std::move(jwt)),
         recorder_(recorder),
-        shares_(std::move(shares)) {}
+        rules_(std::move(rules)) {}
 
   // `authorization` has the values of all metadata of that name. Without any,
   // the caller is the connection's. UNAUTHENTICATED without a word on what was
@@ -87,6 +95,12 @@ class Credentials {
       const Identity& connection,
       absl::Span<const absl::string_view> authorization)
       ABSL_LOCKS_EXCLUDED(mutex_);
+
+  Rules rules(const std::string& tenant) const {
+    return rules_ ? rules_(tenant) : Rules();
+  }
+  // Whether what the caller proved who it is by still holds.
+  bool Holds(const Identity& identity) const;
 
   // PERMISSION_DENIED when the caller may not call such a method.
   absl::Status Authorise(const Identity& identity, const Access& access);
@@ -122,7 +136,7 @@ class Credentials {
   const std::unique_ptr<TokenStore> tokens_;
   const std::unique_ptr<JwtVerifier> jwt_;
   IdentityRecorder* const recorder_;
-  const Shares shares_;
+  const RulesOf rules_;
   RefusalLimit limit_;
   std::atomic<uint64_t> counts_[kRefusals] = {};
   absl::Mutex mutex_;

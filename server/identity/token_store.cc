@@ -118,6 +118,12 @@ std::optional<Identity> TokenStore::Find(absl::string_view value) const {
   return token.ToIdentity();
 }
 
+bool TokenStore::Has(const std::string& id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto place = places_.find(id);
+  return place != places_.end() && clock_() < tokens_[place->second].expires;
+}
+
 absl::Status TokenStore::Write(const std::vector<Token>& tokens) {
   const std::string text = TokensToJson(tokens);
   if (text.size() > kMaxBytes) {

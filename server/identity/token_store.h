@@ -38,6 +38,9 @@ class TokenStore {
   std::optional<Identity> Find(absl::string_view value) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whether a token with this id is in force.
+  bool Has(const std::string& id) const ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Reads the file again if it has changed since.
   void Refresh() ABSL_LOCKS_EXCLUDED(file_mutex_, mutex_);
 

@@ -44,8 +44,18 @@ bool IsApiMethod(const std::string& name) {
 // Measures one call, from its arrival to the status that is sent.
 class CallMeter final : public grpc::experimental::Interceptor {
  public:
-  CallMeter(Metrics& metrics, const char* method)
-      : metrics_(metrics), method_(MeteredMethod(method)) {}
+  CallMeter(Metrics& metrics, OpenCalls* calls, ServerRpcInfo& info)
+      : metrics_(metrics),
+        calls_(calls),
+        context_(info.server_context()),
+        method_(MeteredMethod(info.method())) {
+    if (calls_ == nullptr || info.type() == ServerRpcInfo::Type::UNARY) return;
+    calls_->BeginStream(context_);
+  }
+  // gRPC destroys it when the call is over, just before its context.
+  ~CallMeter() override {
+    if (calls_ != nullptr) calls_->End(context_);
+  }
 
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(
@@ -59,6 +69,8 @@ class CallMeter final : public grpc::experimental::Interceptor {
 
  private:
   Metrics& metrics_;
+  OpenCalls* const calls_;
+  const grpc::ServerContextBase* const context_;
   const char* const method_;  // lives as long as the call
   const MonotonicTime began_ = Now();
 };
@@ -66,15 +78,17 @@ class CallMeter final : public grpc::experimental::Interceptor {
 class CallMeterFactory final
     : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit CallMeterFactory(Metrics& metrics) : metrics_(metrics) {}
+  CallMeterFactory(Metrics& metrics, OpenCalls* calls)
+      : metrics_(metrics), calls_(calls) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       ServerRpcInfo* info) override {
-    return new CallMeter(metrics_, info->method());
+    return new CallMeter(metrics_, calls_, *info);
   }
 
  private:
   Metrics& metrics_;
+  OpenCalls* const calls_;
 };
 
 }  // namespace
@@ -95,8 +109,8 @@ const char* MeteredMethod(const char* method) {
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
-MakeCallMetrics(Metrics& metrics) {
-  return std::make_unique<CallMeterFactory>(metrics);
+MakeCallMetrics(Metrics& metrics, OpenCalls* calls) {
+  return std::make_unique<CallMeterFactory>(metrics, calls);
 }
 
 }  // namespace sandglass::server

@@ -5,6 +5,7 @@
 
 #include "grpcpp/support/server_interceptor.h"
 #include "server/ops/metrics.h"
+#include "server/rpc/open_calls.h"
 
 namespace sandglass::server {
 
@@ -12,10 +13,11 @@ namespace sandglass::server {
 // method that doesn't exist, since a client can make up such names without end.
 const char* MeteredMethod(const char* method);
 
-// Makes an interceptor that tells `metrics` of every call that ends. `metrics`
-// must outlive the server.
+// Makes an interceptor that tells `metrics` of every call that ends, and
+// `calls`, which may be null, of when they begin and end. Both must outlive the
+// server.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
-MakeCallMetrics(Metrics& metrics);
+MakeCallMetrics(Metrics& metrics, OpenCalls* calls);
 
 }  // namespace sandglass::server
 

@@ -88,7 +88,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     std::vector<
         std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
         interceptors;
-    interceptors.push_back(MakeCallMetrics(*options.metrics));
+    interceptors.push_back(MakeCallMetrics(*options.metrics, options.calls));
     builder.experimental().SetInterceptorCreators(std::move(interceptors));
   }
   made->server_ = builder.BuildAndStart();

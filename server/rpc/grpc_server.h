@@ -11,6 +11,7 @@
 #include "grpcpp/impl/codegen/service_type.h"
 #include "grpcpp/server.h"
 #include "server/ops/metrics.h"
+#include "server/rpc/open_calls.h"
 
 namespace sandglass::server {
 
@@ -19,6 +20,7 @@ using Services = std::vector<std::unique_ptr<grpc::Service>>;
 struct GrpcOptions {
   int max_message_bytes = 16 << 20;
   Metrics* metrics = nullptr;  // hears of calls; outlives the server
+  OpenCalls* calls = nullptr;  // the same, where there are metrics
 };
 
 // gRPC's server with our services, health and reflection. It doesn't listen

@@ -15,6 +15,7 @@
 #include "server/identity/identity.h"
 #include "server/rpc/answer_room.h"
 #include "server/rpc/connection_tap.h"
+#include "server/rpc/open_calls.h"
 
 namespace sandglass::server {
 
@@ -23,7 +24,7 @@ namespace sandglass::server {
 // number stands for one caller until its entry is removed. An entry stays for a
 // while after its connection was closed, since a call that came in just before
 // may still ask for it. The table also has the room for answers that all
-// connections share. Thread-safe.
+// connections share, and knows of calls under way. Thread-safe.
 class PeerTable {
  public:
   static constexpr uint64_t kAnswerBytes = uint64_t{512} << 20;
@@ -61,6 +62,7 @@ class PeerTable {
   bool Proved(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   AnswerRoom& answers() const { return answers_; }
+  OpenCalls& calls() const { return calls_; }
   Credentials& credentials() const { return credentials_; }
 
  private:
@@ -75,6 +77,7 @@ class PeerTable {
   // The number in what grpc::ServerContext::peer() returns.
   static std::optional<int> NumberOf(const std::string& peer);
   mutable AnswerRoom answers_;
+  mutable OpenCalls calls_;
   Credentials none_;
   Credentials& credentials_;
   mutable absl::Mutex mutex_;

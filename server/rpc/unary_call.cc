@@ -36,6 +36,11 @@ absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
       !may.ok()) {
     return may;
   }
+  const Credentials::Rules rules = peers.credentials().rules(caller->tenant);
+  if (absl::Status may = peers.calls().Admit(context, *caller, rules.streams);
+      !may.ok()) {
+    return may;
+  }
   if (connection->proof == Proof::kNone) peers.MarkProved(context.peer());
   caller->trace_id = TraceIdOf(context);
   return caller;
@@ -47,6 +52,12 @@ absl::StatusOr<Identity> Receive(const PeerTable& peers,
   absl::StatusOr<Identity> caller =
       CallerOf(peers, context, message.GetDescriptor());
   if (!caller.ok()) return caller;
+  if (const uint64_t most =
+          peers.credentials().rules(caller->tenant).message_bytes;
+      bytes.Length() > most) {
+    return TenantCeilingTooLow(caller->tenant, "message_bytes", bytes.Length(),
+                               most);
+  }
   const absl::Status parsed = ParseMessage(bytes, message);
   // Otherwise gRPC keeps the request until the call's end, which may be that of
   // a run.

@@ -256,7 +256,8 @@ sandglass_add_suites(sandglass_network_test e2e.
 add_executable(sandglass_remote_test
   e2e/remote/remote_fixture.cc
   e2e/remote/remote_test.cc
-  support/network/tls_world.cc)
+  support/network/tls_world.cc
+  e2e/remote/remote_floods_test.cc)
 target_link_libraries(sandglass_remote_test PRIVATE
   sandglass_test_support sandglass_sandbox_os OpenSSL::SSL GTest::gmock_main)
 if(TARGET sandglassd)

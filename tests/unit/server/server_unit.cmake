@@ -75,6 +75,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/supervisor_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/base/strings_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/unread_answers_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/open_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/run/validate_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/base/tcp_socket_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/libraries/library_install_test.cc

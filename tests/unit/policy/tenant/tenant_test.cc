@@ -39,7 +39,8 @@ TEST(Tenant, AllKeysAreRead) {
       "ceilings": {"running": 1, "queued": 2, "memory": "3GiB",
                    "cpu_millis": 4000, "sessions": 0, "session_memory": "6MiB",
                    "durable_bytes": "8MiB",
-                   "execs": 7, "installs": 0},
+                   "execs": 7, "installs": 0,
+                   "streams": 9, "message_bytes": "2MiB"},
       "budgets": {"hour": {"runs": 8, "cpu_seconds": 9, "gb_seconds": 10,
                            "egress_bytes": "11MiB"},
                   "day": {"runs": 12}},
@@ -60,7 +61,9 @@ TEST(Tenant, AllKeysAreRead) {
                             .session_memory_bytes = uint64_t{6} << 20,
                             .durable_bytes = uint64_t{8} << 20,
                             .execs = 7,
-                            .installs = 0}));
+                            .installs = 0,
+                            .streams = 9,
+                            .message_bytes = 2 << 20}));
   const Amounts& hour = tenant->budgets.hour.most;
   EXPECT_EQ(hour[Resource::kRuns], 8);
   EXPECT_EQ(hour[Resource::kCpuSeconds], 9);
