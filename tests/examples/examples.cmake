@@ -1,7 +1,9 @@
 # The examples of other languages with a real daemon.
-add_executable(sandglass_examples_test examples/examples_test.cc)
+add_executable(sandglass_examples_test
+  examples/examples_test.cc
+  support/network/tls_world.cc)
 target_link_libraries(sandglass_examples_test PRIVATE
-  sandglass_test_support GTest::gmock GTest::gtest_main)
+  sandglass_test_support OpenSSL::SSL GTest::gmock GTest::gtest_main)
 target_compile_definitions(sandglass_examples_test PRIVATE
   SANDGLASS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 if(TARGET sandglassd)

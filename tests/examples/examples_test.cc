@@ -12,8 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "sandglass/v1/identity_service.grpc.pb.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/host/workloads.h"
+#include "tests/support/network/tls_world.h"
 #include "tests/support/shell.h"
 #include "tests/support/temp_dir.h"
 
@@ -51,13 +54,57 @@ class Examples : public DaemonTest {
         Daemon::Start({.extra_arguments = {"--policy-dir", policy_}});
     ASSERT_TRUE(started.ok()) << started.status();
     strict_ = *std::move(started);
+    StartRemote();
+  }
+  // A daemon with TLS, and a token for it.
+  static void StartRemote() {
+    remote_files_ = MakeTestDirectory();
+    const TestIssuer issuer("ours");
+    const TestIssuer::Pair own = issuer.Issue({.names = "IP:127.0.0.1"});
+    WriteFile(remote_files_ + "/cert.pem", own.certificate);
+    WriteFile(remote_files_ + "/key.pem", own.key);
+    std::filesystem::permissions(remote_files_ + "/key.pem",
+                                 std::filesystem::perms::owner_read |
+                                     std::filesystem::perms::owner_write);
+    WriteFile(remote_files_ + "/ca.pem", issuer.pem());
+    absl::StatusOr<std::unique_ptr<Daemon>> started = Daemon::Start(
+        {.config = absl::StrCat(R"({"tls": {"certificate": ")", remote_files_,
+                                R"(/cert.pem", "key": ")", remote_files_,
+                                R"(/key.pem"}, "identity": {"tokens_dir": ")",
+                                remote_files_, R"(/tokens"}})"),
+         .extra_arguments = {"--listen", "tls:127.0.0.1:0"}});
+    ASSERT_TRUE(started.ok()) << started.status();
+    remote_ = *std::move(started);
+    v1::CreateTokenResponse response;
+    grpc::ClientContext context;
+    const grpc::Status made =
+        v1::IdentityService::NewStub(
+            grpc::CreateChannel(remote_->address(),
+                                grpc::InsecureChannelCredentials()))
+            ->CreateToken(&context, v1::CreateTokenRequest(), &response);
+    ASSERT_TRUE(made.ok()) << made.error_message();
+    token_ = response.value();
+  }
+  // Its address with TLS.
+  static std::string RemoteAddress() {
+    const std::string log = remote_->LogTail(1000);
+    const std::string kWord = "with TLS address=";
+    const size_t at = log.find(kWord);
+    EXPECT_NE(at, std::string::npos) << log;
+    const std::string rest = log.substr(at + kWord.size());
+    return rest.substr(0, rest.find_first_of(" \n"));
   }
   static void TearDownTestSuite() {
     if (strict_ != nullptr) {
       EXPECT_EQ(strict_->Stop(), absl::OkStatus());
     }
     strict_.reset();
+    if (remote_ != nullptr) {
+      EXPECT_EQ(remote_->Stop(), absl::OkStatus());
+    }
+    remote_.reset();
     std::filesystem::remove_all(policy_);
+    std::filesystem::remove_all(remote_files_);
     DaemonTest::TearDownTestSuite();
   }
 
@@ -94,6 +141,15 @@ class Examples : public DaemonTest {
                                  " timeout 60 ", example)),
                 MatchesRegex("INVALID_REQUEST: run\\.limits\\.wall_time: "
                              "[^\n]+\n"));
+    // From elsewhere, with a token and without.
+    const std::string remote =
+        absl::StrCat("SANDGLASS_ADDRESS=", RemoteAddress(),
+                     " SANDGLASS_CA=", remote_files_, "/ca.pem");
+    EXPECT_THAT(Run(absl::StrCat(remote, " SANDGLASS_TOKEN=", token_,
+                                 " timeout 60 ", example)),
+                HasSubstr("0 after "));
+    EXPECT_THAT(Run(absl::StrCat(remote, " timeout 60 ", example)),
+                MatchesRegex("NO_CREDENTIALS: [^\n]+\n"));
     // One line, not a trace, and not success.
     const std::string failed = Run(absl::StrCat(
         "timeout 60 ", example, "unix:/nonexistent/sock && echo went well"));
@@ -108,11 +164,17 @@ class Examples : public DaemonTest {
   // A daemon that refuses the examples' runs.
   static std::unique_ptr<Daemon> strict_;
   static std::string policy_;
+  static std::unique_ptr<Daemon> remote_;
+  static std::string remote_files_;
+  static std::string token_;
   const TempDir directory_;
 };
 
 std::unique_ptr<Daemon> Examples::strict_;
 std::string Examples::policy_;
+std::unique_ptr<Daemon> Examples::remote_;
+std::string Examples::remote_files_;
+std::string Examples::token_;
 
 #define FETCH_OR_SKIP(command)                                               \
   if (!Fetch(command)) {                                                     \

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -98,19 +100,37 @@ std::string Reason(const grpc::Status& status) {
   return "code " + std::to_string(status.error_code());
 }
 
+std::string Variable(const char* name, const char* otherwise = "") {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value != nullptr ? value : otherwise;
+}
+
+// Over TLS, as other machines need it, where $SANDGLASS_CA is a file with the
+// authority of the daemon's certificate; $SANDGLASS_TOKEN says who calls.
+std::shared_ptr<grpc::ChannelCredentials> Credentials() {
+  const std::string ca = Variable("SANDGLASS_CA");
+  const std::string token = Variable("SANDGLASS_TOKEN");
+  if (ca.empty()) return grpc::InsecureChannelCredentials();
+  std::ifstream file(ca);
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs.assign(std::istreambuf_iterator<char>(file), {});
+  const auto channel = grpc::SslCredentials(options);
+  if (token.empty()) return channel;
+  return grpc::CompositeChannelCredentials(channel,
+                                           grpc::AccessTokenCredentials(token));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* const variable =
-      std::getenv("SANDGLASS_ADDRESS");  // NOLINT(concurrency-mt-unsafe)
   const std::string usual =
-      variable != nullptr ? variable : "unix:/run/sandglass/sandglass.sock";
+      Variable("SANDGLASS_ADDRESS", "unix:/run/sandglass/sandglass.sock");
   const std::string address = argc > 1 ? argv[1] : usual;
   // By default gRPC accepts 4 MiB; an answer may have 16.
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  const std::shared_ptr<grpc::Channel> channel = grpc::CreateCustomChannel(
-      address, grpc::InsecureChannelCredentials(), arguments);
+  const std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateCustomChannel(address, Credentials(), arguments);
   const auto sandbox = v1::SandboxService::NewStub(channel);
   const auto sessions = v1::SessionService::NewStub(channel);
   grpc::Status status = Stream(*sandbox);

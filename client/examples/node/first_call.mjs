@@ -5,6 +5,7 @@
 //   cd client/examples/node && npm install
 //   sudo node first_call.mjs [ADDRESS]
 
+import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
@@ -30,9 +31,24 @@ const address = process.argv[2] ?? process.env.SANDGLASS_ADDRESS ??
   "unix:/run/sandglass/sandglass.sock";
 // gRPC takes 4 MiB unless told otherwise; an answer may have 16.
 const options = { "grpc.max_receive_message_length": 16 << 20 };
-const insecure = grpc.credentials.createInsecure();
-const sandbox = new v1.SandboxService(address, insecure, options);
-const sessions = new v1.SessionService(address, insecure, options);
+
+// Over TLS, as other machines need it, where $SANDGLASS_CA is a file with the
+// authority of the daemon's certificate; $SANDGLASS_TOKEN says who calls.
+function credentials() {
+  const { SANDGLASS_CA: ca, SANDGLASS_TOKEN: token } = process.env;
+  if (!ca) return grpc.credentials.createInsecure();
+  const channel = grpc.credentials.createSsl(readFileSync(ca));
+  if (!token) return channel;
+  return grpc.credentials.combineChannelCredentials(channel,
+    grpc.credentials.createFromMetadataGenerator((_, done) => {
+      const metadata = new grpc.Metadata();
+      metadata.set("authorization", `Bearer ${token}`);
+      done(null, metadata);
+    }));
+}
+
+const sandbox = new v1.SandboxService(address, credentials(), options);
+const sessions = new v1.SessionService(address, credentials(), options);
 const deadline = () => ({ deadline: Date.now() + 30_000 });
 const call = (client, method, request) =>
   promisify(client[method].bind(client))(request, deadline());

@@ -60,13 +60,26 @@ def reason(error)
   end
 end
 
+# Over TLS, as other machines need it, where $SANDGLASS_CA is a file with the
+# authority of the daemon's certificate; $SANDGLASS_TOKEN says who calls.
+def credentials
+  ca, token = ENV.values_at("SANDGLASS_CA", "SANDGLASS_TOKEN")
+  return :this_channel_is_insecure unless ca
+
+  channel = GRPC::Core::ChannelCredentials.new(File.read(ca))
+  return channel unless token
+
+  bearer = proc { { authorization: "Bearer #{token}" } }
+  channel.compose(GRPC::Core::CallCredentials.new(bearer))
+end
+
 $stdout.sync = true
 address = ARGV[0] || ENV["SANDGLASS_ADDRESS"] || "unix:/run/sandglass/sandglass.sock"
 # gRPC takes 4 MiB unless told otherwise; an answer may have 16.
 options = { timeout: 30,
             channel_args: { "grpc.max_receive_message_length" => 16 << 20 } }
-sandbox = SandboxService::Stub.new(address, :this_channel_is_insecure, **options)
-sessions = SessionService::Stub.new(address, :this_channel_is_insecure, **options)
+sandbox = SandboxService::Stub.new(address, credentials, **options)
+sessions = SessionService::Stub.new(address, credentials, **options)
 begin
   stream(sandbox)
   in_steps(sandbox, sessions)

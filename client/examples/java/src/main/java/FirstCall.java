@@ -2,14 +2,20 @@ import com.google.protobuf.Any;
 import com.google.protobuf.Duration;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.ErrorInfo;
+import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.StatusRuntimeException;
+import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
 import io.grpc.netty.shaded.io.netty.channel.epoll.EpollDomainSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.epoll.EpollEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.MetadataUtils;
+import java.io.File;
+import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import sandglass.v1.CreateSessionRequest;
@@ -94,19 +100,43 @@ public final class FirstCall {
     return error.getStatus().getCode().toString();
   }
 
-  public static void main(String[] args) {
+  /** Says who calls, in each call's metadata. */
+  private static ClientInterceptor bearer(String token) {
+    var metadata = new Metadata();
+    var key = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+    metadata.put(key, "Bearer " + token);
+    return MetadataUtils.newAttachHeadersInterceptor(metadata);
+  }
+
+  /**
+   * Over TLS, as other machines need it, where $SANDGLASS_CA is a file with the authority of the
+   * daemon's certificate; $SANDGLASS_TOKEN says who calls.
+   */
+  private static NettyChannelBuilder connect(String address, EpollEventLoopGroup group)
+      throws IOException {
+    String ca = System.getenv("SANDGLASS_CA");
+    if (ca != null) {
+      var trust = GrpcSslContexts.forClient().trustManager(new File(ca)).build();
+      var remote = NettyChannelBuilder.forTarget(address).sslContext(trust);
+      String token = System.getenv("SANDGLASS_TOKEN");
+      return token == null ? remote : remote.intercept(bearer(token));
+    }
+    var path = new DomainSocketAddress(address.replaceFirst("^unix:", ""));
+    return NettyChannelBuilder.forAddress(path)
+        .eventLoopGroup(group)
+        .channelType(EpollDomainSocketChannel.class)
+        .withOption(ChannelOption.SO_KEEPALIVE, null) // unix sockets have none
+        .usePlaintext();
+  }
+
+  public static void main(String[] args) throws IOException {
     String usual = "unix:/run/sandglass/sandglass.sock";
     String address = System.getenv().getOrDefault("SANDGLASS_ADDRESS", usual);
-    String path = args.length > 0 ? args[0] : address;
     var group = new EpollEventLoopGroup(1);
+    // gRPC takes 4 MiB unless told otherwise; an answer may have 16.
     ManagedChannel channel =
-        NettyChannelBuilder.forAddress(new DomainSocketAddress(path.replaceFirst("^unix:", "")))
-            .eventLoopGroup(group)
-            .channelType(EpollDomainSocketChannel.class)
-            .withOption(ChannelOption.SO_KEEPALIVE, null) // unix sockets have none
-            // gRPC takes 4 MiB unless told otherwise; an answer may have 16.
+        connect(args.length > 0 ? args[0] : address, group)
             .maxInboundMessageSize(16 << 20)
-            .usePlaintext()
             .build();
     int code = 0;
     try {
