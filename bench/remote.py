@@ -42,14 +42,14 @@ def make_certificate(place):
 
 
 @contextlib.contextmanager
-def daemon(binary, place):
+def daemon(binary, place, more=None):
     make_certificate(place)
     config = {
         "listen": "tls:127.0.0.1:0", "state_dir": str(place / "state"),
         "canaries": False,
         "tls": {"certificate": str(place / "cert.pem"),
                 "key": str(place / "key.pem")},
-        "identity": {"tokens_dir": str(place / "tokens")}}
+        "identity": {"tokens_dir": str(place / "tokens")}, **(more or {})}
     (place / "config.json").write_text(json.dumps(config))
     with open(place / "log", "w") as log:
         process = subprocess.Popen(

@@ -23,6 +23,10 @@ namespace {
 // part of the group's memory.
 constexpr uint64_t kMaxSocketBytes = 16 << 20;
 constexpr uint64_t kCpuPeriodMicros = 100'000;
+// What a jail that may use one processor has of v1's shares and v2's weight. A
+// group has 1024 and 100 unless told otherwise.
+constexpr uint64_t kSharesOfProcessor = 128;
+constexpr uint64_t kWeightOfProcessor = 12;
 // Keeps an init that was taken over from filling the host's memory with groups.
 constexpr uint64_t kMaxProcessGroups = 4096;
 
@@ -262,7 +266,8 @@ bool JailCgroup::SetCpu(uint64_t millis) const {
   // The kernel accepts no quota below 1 ms (sched-bwc.rst).
   const uint64_t quota =
       std::max<uint64_t>(millis * kCpuPeriodMicros / 1000, 1000);
-  // The share of time while the host is busy, in proportion to the quota.
+  // The share of time while the host is busy, in proportion to the quota: small
+  // beside that of the spawner and its zygotes, which make the next jails.
   if (!cpu_v1_.valid()) {
     const std::string max = absl::StrCat(quota, " ", kCpuPeriodMicros);
     if (!os::WriteControlFile(v2_.get(), "cpu.max", max)) return false;
@@ -272,12 +277,15 @@ bool JailCgroup::SetCpu(uint64_t millis) const {
       errno = ENOTSUP;
       return false;
     }
-    return Set(v2_, "cpu.weight", std::clamp<uint64_t>(millis / 10, 1, 10000));
+    return Set(
+        v2_, "cpu.weight",
+        std::clamp<uint64_t>(millis * kWeightOfProcessor / 1000, 1, 10000));
   }
   return Set(cpu_v1_, "cpu.cfs_period_us", kCpuPeriodMicros) &&
          Set(cpu_v1_, "cpu.cfs_quota_us", quota) &&
          Set(cpu_v1_, "cpu.shares",
-             std::clamp<uint64_t>(millis * 1024 / 1000, 2, 262144));
+             std::clamp<uint64_t>(millis * kSharesOfProcessor / 1000, 2,
+                                  262144));
 }
 
 bool JailCgroup::SetDisk(const internal::SpawnerConfig& config,
