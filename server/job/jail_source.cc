@@ -48,9 +48,9 @@ JailKey JailSource::KeyOf(const std::string& kind) const {
 }
 
 std::unique_ptr<sandbox::Jail> JailSource::AcquireIdle(const JailKey& key) {
-  std::unique_ptr<sandbox::Jail> jail =
-      job_.is_trial ? pool_.AcquireForTrial(key)
-                    : pool_.Acquire(key, job_.taker);
+  std::unique_ptr<sandbox::Jail> jail = job_.is_trial
+                                            ? pool_.AcquireForTrial(key)
+                                            : pool_.Acquire(key, job_.taker);
   warm_ = jail != nullptr;
   kind_ = key.kind;
   return jail;

@@ -39,9 +39,8 @@ using HealthFunction = std::function<bool(sandbox::Jail&)>;
 class JailPool {
  public:
   // The most keys that are kept at once without being named in `always`. For
-  // one more, one is dropped: of the tenant for which there are most, the least
-  // recently used. So nobody who varies the limits can fill the machine, or
-  // push out the keys of another tenant.
+  // one more, the least recently used one of the tenant with most of them is
+  // dropped, so that who varies the limits only pushes out its own.
   static constexpr size_t kMaxLearnt = 16;
 
   JailPool(PoolOptions options, FillFunction fill, HealthFunction healthy);
@@ -59,16 +58,12 @@ class JailPool {
   // Returns the newest idle jail of this key that is alive; it belongs to the
   // caller from now on. Returns nullptr when there is none for this taker; Fill
   // then makes one. It makes no jail, drops none and never waits for a filler;
-  // at most it wakes one. It remembers that the key is used.
-  //
-  // A key's last jails, a quarter of its target and at least one, are kept for
-  // tenants none of whose runs goes on, if another tenant than the taker's has
-  // used the key within idle_age.
+  // at most it wakes one. It remembers that the key is used. KeptOf says how
+  // many are for tenants that have no run going on, if others used the key.
   std::unique_ptr<sandbox::Jail> Acquire(const JailKey& key,
                                          const JailTaker& taker)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for a trial, which doesn't count as a use of the key: nothing is
-  // remembered.
+  // The same for a trial, which is no use of the key: nothing is remembered.
   std::unique_ptr<sandbox::Jail> AcquireForTrial(const JailKey& key)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -25,10 +25,10 @@ JailPool::Entry& JailPool::Learn(const JailKey& key) {
   if (learnt >= kMaxLearnt) {
     Erase(std::ranges::min_element(entries_, {}, [&](const auto& each) {
       const Entry& entry = each.second;
-      return std::tuple(entry.always,
-                        -static_cast<ptrdiff_t>(
-                            learnt_for[entry.tenants.last()]),
-                        entry.last_use);
+      return std::tuple(
+          entry.always,
+          -static_cast<ptrdiff_t>(learnt_for[entry.tenants.last()]),
+          entry.last_use);
     }));
     wake_.Signal();
   }

@@ -188,7 +188,8 @@ class RecentTenants {
 };
 
 // How many of the last jails of a key with this target are kept for tenants
-// that have none yet.
+// none of whose runs goes on, if another tenant than the one that asks has used
+// the key within idle_age.
 uint32_t KeptOf(uint32_t target);
 
 // The window in which takes count as one burst: as long as a fill lasts, but at

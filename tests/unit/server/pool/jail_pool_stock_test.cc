@@ -142,7 +142,8 @@ TEST(JailPoolStock, AKeyGetsRoomOnlyWhenAnotherHasLeftIt) {
   StartSlowly(pool, jails, 1);
   jails.Block(true);
   std::vector<std::unique_ptr<Jail>> taken(4);
-  for (std::unique_ptr<Jail>& jail : taken) jail = pool.Acquire(Key("exec"), {});
+  for (std::unique_ptr<Jail>& jail : taken)
+    jail = pool.Acquire(Key("exec"), {});
   jails.Block(false);
   ASSERT_TRUE(BecomesIdle(pool, Key("exec"), 4));
   const uint64_t handed = StateOf(pool, Key("exec")).hits;
@@ -193,7 +194,7 @@ TEST(JailPoolStock, ACallerWhoVariesLimitsFillsNoMoreThanABoundedStock) {
   JailPool pool(Options(), jails.fill(), jails.healthy());
   pool.Start();
   for (uint64_t i = 0; i < 3 * JailPool::kMaxLearnt; ++i) {
-    EXPECT_EQ(pool.Acquire(Key("exec", (100 + i) * kMiB)), nullptr);
+    EXPECT_EQ(pool.Acquire(Key("exec", (100 + i) * kMiB), {}), nullptr);
     EXPECT_LE(pool.State().size(), JailPool::kMaxLearnt + 1);
     absl::SleepFor(absl::Milliseconds(5));  // so that some are made
   }

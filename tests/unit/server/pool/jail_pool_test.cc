@@ -318,5 +318,56 @@ TEST(JailPool, NoJailIsGivenTwice) {
   EXPECT_EQ(jails.dropped(), jails.made());
 }
 
+TEST(JailPool, ATenantWithRunsGoingOnLeavesOthersTheLastJails) {
+  Jails jails;
+  PoolOptions options = Options();
+  options.floor = options.ceiling = 4;
+  JailPool pool(options, jails.fill(), jails.healthy());
+  pool.Start();
+  const JailKey key = Key("exec");
+  ASSERT_TRUE(BecomesIdle(pool, key, 4));
+  jails.Block(true);
+  // Alone it may have them all.
+  std::vector<std::unique_ptr<Jail>> taken;
+  for (int i = 0; i < 4; ++i) {
+    taken.push_back(pool.Acquire(key, {.tenant = "a", .is_first = i == 0}));
+    EXPECT_NE(taken.back(), nullptr) << i;
+  }
+  jails.Block(false);
+  ASSERT_TRUE(BecomesIdle(pool, key, 4));
+  taken.push_back(pool.Acquire(key, {.tenant = "b", .is_first = true}));
+  ASSERT_TRUE(BecomesIdle(pool, key, 4));
+  // From now on somebody else counts on the last one.
+  jails.Block(true);
+  for (int i = 0; i < 3; ++i) {
+    taken.push_back(pool.Acquire(key, {.tenant = "a", .is_first = false}));
+    EXPECT_NE(taken.back(), nullptr) << i;
+  }
+  EXPECT_EQ(pool.Acquire(key, {.tenant = "a", .is_first = false}), nullptr);
+  EXPECT_EQ(StateOf(pool, key).idle, 1u);
+  EXPECT_NE(pool.Acquire(key, {.tenant = "b", .is_first = true}), nullptr);
+  jails.Block(false);
+  pool.Stop();
+}
+
+TEST(JailPool, ATenantWithManyKeysPushesOutItsOwn) {
+  Jails jails;
+  JailPool pool(Options(), jails.fill(), jails.healthy());
+  pool.Start();
+  const auto key_of = [](uint64_t number) {
+    return Key("exec", (100 + number) * kMiB);
+  };
+  pool.Acquire(key_of(0), {.tenant = "light"});
+  for (uint64_t i = 1; i < 100; ++i) {
+    pool.Acquire(key_of(i), {.tenant = "heavy"});
+  }
+  const std::vector<PoolKeyState> states = pool.State();
+  EXPECT_EQ(std::ranges::count(states, key_of(0),
+                               [](const auto& state) { return state.key; }),
+            1);
+  EXPECT_LE(states.size(), JailPool::kMaxLearnt + Options().always.size());
+  pool.Stop();
+}
+
 }  // namespace
 }  // namespace sandglass::server
