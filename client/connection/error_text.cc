@@ -2,11 +2,13 @@
 
 #include <array>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/base/terminal_filter.h"
 #include "client/base/units.h"
+#include "client/connection/address.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "policy/text/docs_page.h"
@@ -122,6 +124,13 @@ bool HasNotAnswered(const grpc::Status& status) {
           absl::StrContains(status.error_message(), "keepalive"));
 }
 
+// Whether TLS isn't spoken there, as only on this machine; whoever gave --ca or
+// --cert knows that it is.
+bool IsPlainTcp(absl::string_view address) {
+  const absl::StatusOr<Address> parsed = ParseAddress(address);
+  return parsed.ok() && parsed->unix_path.empty() && !parsed->tls;
+}
+
 // Recognises gRPC's words for a server that speaks another protocol, like one
 // for metrics.
 bool IsOfAnotherProtocol(const grpc::Status& status) {
@@ -148,9 +157,16 @@ std::string RpcErrorText(const grpc::Status& status, absl::string_view address,
                         policy::DocsPage("troubleshooting.md"), ")\n");
   }
   if (IsConnectionLoss(status)) {
-    return absl::StrCat("sandglass: the connection to ", daemon, " broke (",
-                        VisibleText(status.error_message()),
-                        "); see whether it still runs with: sandglass info\n");
+    const std::string broke =
+        absl::StrCat("sandglass: the connection to ", daemon, " broke (",
+                     VisibleText(status.error_message()),
+                     "); see whether it still runs with: sandglass info\n");
+    return IsPlainTcp(address)
+               ? absl::StrCat(broke,
+                              "  if that port speaks TLS, give its authority "
+                              "with --ca FILE, or write dns:///",
+                              VisibleText(address), "\n")
+               : broke;
   }
   std::string out = absl::StrCat("sandglass: ", CodeName(status.error_code()),
                                  ": ", Indented(status.error_message()), "\n");

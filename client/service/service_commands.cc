@@ -30,6 +30,7 @@
 #include "client/base/unique_fd.h"
 #include "client/connection/address.h"
 #include "client/connection/daemon.h"
+#include "client/connection/endpoint.h"
 #include "client/service/local_daemon.h"
 #include "client/service/up_text.h"
 #include "client/terminal/interrupt_watcher.h"
@@ -109,7 +110,10 @@ int Show(const v1::GetServerInfoResponse& info, const DaemonPlaces& places,
   words.users = ::geteuid() == 0 ? "root" : "you and root";
   if (!group.empty()) absl::StrAppend(&words.users, " and group ", group);
   words.program = "sandglass";
-  words.is_usual = places.address == UsualAddress();
+  // Another may be what the environment or the context in use means.
+  const absl::StatusOr<Endpoint> usual =
+      ResolveEndpoint({}, EnvironmentVariable);
+  words.is_usual = usual.ok() && usual->address == places.address;
   words.colours = MayColour(STDOUT_FILENO);
   return PrintText(UpText(info, words));
 }

@@ -13,7 +13,6 @@
 #include "policy/text/names.h"
 #include "server/admission/admission_config.h"
 #include "server/base/accounts.h"
-#include "server/base/memory_budget.h"
 #include "server/base/strings.h"
 #include "server/daemon/listen_config.h"
 
@@ -373,7 +372,6 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   config.egress.path = DefaultHelper(exe_dir, "sandglass-egress");
   config.admission = DefaultAdmission();
   config.sessions.reserve = SessionReserve(config.sessions.max_sessions);
-  config.sessions.memory_bytes = MachineMemory();
   std::vector<std::string> listen;
   if (!flags.config_file.empty()) {
     if (absl::Status read = ReadFile(flags.config_file, config, listen);

@@ -98,6 +98,10 @@ TEST_F(Up, ADaemonServesUntilItIsDown) {
     EXPECT_NE(uids, "") << "process " << process.pid;
   }
 
+  EXPECT_THAT(up.text,
+              HasSubstr(absl::StrCat("try         sandglass --address ",
+                                     address(), " run")));
+
   const Result again = Start();
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_THAT(again.text, HasSubstr("it is up already"));

@@ -108,6 +108,11 @@ TEST(RpcErrorTextTest, TellsALostConnectionFromTheDaemonsOwnWord) {
   EXPECT_EQ(RpcErrorText(lost, kAddress),
             "sandglass: the connection to the daemon at unix:/a broke (Socket "
             "closed); see whether it still runs with: sandglass info\n");
+  // Such a port may speak TLS.
+  EXPECT_THAT(RpcErrorText(lost, "127.0.0.1:8443"),
+              HasSubstr("--ca FILE, or write dns:///127.0.0.1:8443"));
+  EXPECT_THAT(RpcErrorText(lost, "dns:///host.example:8443"),
+              Not(HasSubstr("--ca")));
   google::rpc::ErrorInfo info;
   info.set_reason("SHUTTING_DOWN");
   EXPECT_FALSE(IsConnectionLoss(
