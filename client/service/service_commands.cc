@@ -111,8 +111,9 @@ int Show(const v1::GetServerInfoResponse& info, const DaemonPlaces& places,
   if (!group.empty()) absl::StrAppend(&words.users, " and group ", group);
   words.program = "sandglass";
   // Another may be what the environment or the context in use means.
-  const absl::StatusOr<Endpoint> usual =
-      ResolveEndpoint({}, EnvironmentVariable);
+  const absl::StatusOr<Endpoint> usual = ResolveEndpoint(
+      {}, static_cast<std::optional<std::string> (*)(const std::string&)>(
+              EnvironmentVariable));
   words.is_usual = usual.ok() && usual->address == places.address;
   words.colours = MayColour(STDOUT_FILENO);
   return PrintText(UpText(info, words));
