@@ -52,10 +52,12 @@ struct MemoryNames {
   const char* limit;
   const char* usage;
   const char* unused_files;  // a line of memory.stat
+  const char* used_files;    // the same
 };
 constexpr MemoryNames kV1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
-                             "total_inactive_file "};
-constexpr MemoryNames kV2 = {"memory.max", "memory.current", "inactive_file "};
+                             "total_inactive_file ", "total_active_file "};
+constexpr MemoryNames kV2 = {"memory.max", "memory.current", "inactive_file ",
+                             "active_file "};
 
 // What is asked of a group.
 using GroupSize = uint64_t (*)(const std::string& directory,
@@ -65,15 +67,28 @@ uint64_t LimitOf(const std::string& directory, const MemoryNames& names) {
   return ReadNumber(directory + names.limit);
 }
 
-// How much of its limit isn't in use.
-uint64_t RoomOf(const std::string& directory, const MemoryNames& names) {
+// How much of its limit isn't in use, with `files` of those in use.
+uint64_t RoomBeside(uint64_t files, const std::string& directory,
+                    const MemoryNames& names) {
   const uint64_t limit = LimitOf(directory, names);
   const uint64_t usage = ReadNumber(directory + names.usage);
   if (limit == kNone || usage == kNone) return kNone;
-  const uint64_t files = std::min(
-      usage,
-      ReadLine(directory + "memory.stat", names.unused_files).value_or(0));
-  return limit - std::min(limit, usage - files);
+  return limit - std::min(limit, usage - std::min(usage, files));
+}
+
+uint64_t UnusedFilesOf(const std::string& directory, const MemoryNames& names) {
+  return ReadLine(directory + "memory.stat", names.unused_files).value_or(0);
+}
+
+uint64_t RoomOf(const std::string& directory, const MemoryNames& names) {
+  return RoomBeside(UnusedFilesOf(directory, names), directory, names);
+}
+
+uint64_t RoomWithoutFilesOf(const std::string& directory,
+                            const MemoryNames& names) {
+  const uint64_t used =
+      ReadLine(directory + "memory.stat", names.used_files).value_or(0);
+  return RoomBeside(UnusedFilesOf(directory, names) + used, directory, names);
 }
 
 // Returns the least that a group says, of the cgroup `path` below `base` and
@@ -133,12 +148,23 @@ uint64_t MachineMemory(const MemoryFiles& files) {
                   LeastOfOurGroups(LimitOf, files));
 }
 
-int64_t SpareMemory(const MemoryFiles& files) {
+namespace {
+
+// What is left of that room beyond the reserve.
+int64_t SpareOf(GroupSize room_of, const MemoryFiles& files) {
   const uint64_t room = std::min(ReadMeminfo(files, "MemAvailable:"),
-                                 LeastOfOurGroups(RoomOf, files));
+                                 LeastOfOurGroups(room_of, files));
   if (room == kNone) return std::numeric_limits<int64_t>::max();
   const uint64_t reserve = std::min(MachineMemory(files) / 16, kMostReserve);
   return static_cast<int64_t>(room) - static_cast<int64_t>(reserve);
+}
+
+}  // namespace
+
+int64_t SpareMemory(const MemoryFiles& files) { return SpareOf(RoomOf, files); }
+
+int64_t SpareBesidePrograms(const MemoryFiles& files) {
+  return SpareOf(RoomWithoutFilesOf, files);
 }
 
 }  // namespace sandglass::server

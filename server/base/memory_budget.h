@@ -32,6 +32,11 @@ uint64_t MachineMemory(const MemoryFiles& files = {});
 // when nothing can be read.
 int64_t SpareMemory(const MemoryFiles& files = {});
 
+// The same where files in memory that were used lately count as available,
+// since the kernel drops those before it kills: what is missing here is held by
+// programs.
+int64_t SpareBesidePrograms(const MemoryFiles& files = {});
+
 }  // namespace sandglass::server
 
 #endif  // SANDGLASS_SERVER_BASE_MEMORY_BUDGET_H_

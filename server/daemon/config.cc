@@ -416,6 +416,17 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   return config;
 }
 
+namespace {
+
+// Null: it isn't bounded.
+nlohmann::json MemoryToJson(const SessionOptions& sessions) {
+  return sessions.memory_bytes == SessionOptions().memory_bytes
+             ? nlohmann::json()
+             : nlohmann::json(sessions.memory_bytes);
+}
+
+}  // namespace
+
 std::string ConfigToJson(const Config& config) {
   const nlohmann::ordered_json json = {
       {"listen", AddressesToJson(config)},
@@ -455,7 +466,7 @@ std::string ConfigToJson(const Config& config) {
         {"idle_timeout", absl::FormatDuration(config.sessions.idle_timeout)},
         {"max_age", absl::FormatDuration(config.sessions.max_age)},
         {"remember", absl::FormatDuration(config.sessions.remember)},
-        {"memory", config.sessions.memory_bytes},
+        {"memory", MemoryToJson(config.sessions)},
         {"durable_dir", config.sessions.durable_dir},
         {"durable_bytes", config.sessions.durable_bytes},
         {"fork_bytes", config.sessions.fork_bytes}}},

@@ -180,9 +180,8 @@ int RunningDaemon::Run() {
       WatchOver(*call_threads_, *dispatcher_, parts_.supervisor);
   while (true) {
     watchdog.Beat();
-    const int64_t spare = SpareMemory();
-    pool_->SetSpareMemory(spare);
-    sessions_->SetSpareMemory(spare);
+    pool_->SetSpareMemory(SpareMemory());
+    sessions_->SetSpareMemory(SpareBesidePrograms());
     if (config_.log_limit) BoundLog(STDERR_FILENO, *config_.log_limit);
     if (IdleForTooLong()) {
       Log(LogLevel::kInfo, "idle_end",

@@ -98,10 +98,9 @@ absl::Status SessionTable::MakeRoom(const Identity& caller,
 
 void SessionTable::SetSpareMemory(int64_t bytes) {
   const absl::MutexLock lock(&mutex_);
-  const bool lacks = bytes < 0;
-  to_give_up_ =
-      lacks && lacks_memory_ ? uint64_t{0} - static_cast<uint64_t>(bytes) : 0;
-  lacks_memory_ = lacks;
+  lacks_memory_ = bytes < 0 && lacked_memory_;
+  lacked_memory_ = bytes < 0;
+  to_give_up_ = lacks_memory_ ? uint64_t{0} - static_cast<uint64_t>(bytes) : 0;
 }
 
 bool SessionTable::GiveUp(const SharedSession& session) {

@@ -82,8 +82,7 @@ class SessionTable {
 
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // By how many bytes all that waits for work may grow; negative: by so many it
-  // is to shrink, as SpareMemory says. To be called about once a second. What
+  // What SpareBesidePrograms says now. To be called about once a second. What
   // is missing twice in a row, so that the pool couldn't give it, is taken soon
   // afterwards from sessions that are not in use: of the tenant whose sessions
   // hold most, the one that was longest not in use. Those that are evictable
@@ -207,8 +206,9 @@ class SessionTable {
   Shares shares_ ABSL_GUARDED_BY(mutex_);
   // The memory limits of all sessions: each may come to hold that much.
   Shares memory_ ABSL_GUARDED_BY(mutex_);
-  bool lacks_memory_ ABSL_GUARDED_BY(mutex_) = false;  // at the last look
-  uint64_t to_give_up_ ABSL_GUARDED_BY(mutex_) = 0;    // bytes
+  bool lacked_memory_ ABSL_GUARDED_BY(mutex_) = false;  // at the last look
+  bool lacks_memory_ ABSL_GUARDED_BY(mutex_) = false;   // twice in a row
+  uint64_t to_give_up_ ABSL_GUARDED_BY(mutex_) = 0;     // bytes
   uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
   std::deque<Remembered> ended_ ABSL_GUARDED_BY(mutex_);  // oldest first
   bool accepting_ ABSL_GUARDED_BY(mutex_) = true;

@@ -234,6 +234,26 @@ TEST_F(MemoryBudgetTest, AFullGroupHasNothingToSpareOnV1) {
   EXPECT_EQ(SpareMemory(files_), int64_t{kGiB} / 8 - int64_t{kGiB} / 16);
 }
 
+// The kernel drops those before it kills, so they are no lack.
+TEST_F(MemoryBudgetTest, FilesThatAreUsedAreNotWhatProgramsHold) {
+  Write(files_.self_cgroup, "4:cpu,memory:/x\n0::/a\n");
+  Write(files_.cgroup_root + "/a/memory.max", "1073741824\n");
+  Write(files_.cgroup_root + "/a/memory.current", "1073741824\n");
+  Write(files_.cgroup_root + "/a/memory.stat",
+        "anon 1\ninactive_file 134217728\nactive_file 402653184\n");
+  EXPECT_EQ(SpareMemory(files_), int64_t{kGiB} / 8 - int64_t{kGiB} / 16);
+  EXPECT_EQ(SpareBesidePrograms(files_),
+            int64_t{kGiB} / 2 - int64_t{kGiB} / 16);
+  const std::string group = files_.cgroup_root + "/memory/x/";
+  Write(group + "memory.limit_in_bytes", "1073741824\n");
+  Write(group + "memory.usage_in_bytes", "1073741824\n");
+  Write(group + "memory.stat",
+        "active_file 1\ntotal_inactive_file 67108864\ntotal_active_file "
+        "67108864\n");
+  EXPECT_EQ(SpareBesidePrograms(files_),
+            int64_t{kGiB} / 8 - int64_t{kGiB} / 16);
+}
+
 TEST_F(MemoryBudgetTest, WithoutFilesMemoryIsNoConcern) {
   EXPECT_EQ(SpareMemory({"/nonexistent", "/nonexistent", "/none"}),
             std::numeric_limits<int64_t>::max());
