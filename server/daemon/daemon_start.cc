@@ -262,10 +262,12 @@ absl::Status RunningDaemon::OpenCredentials() {
   credentials_.emplace(
       std::move(tokens), recorder,
       [this](const std::string& tenant) {
-        const policy::Tenant is = policy_.Get()->tenants()->Get(tenant);
-        return Credentials::Rules{.shares = is.shares,
-                                  .streams = is.ceilings.streams,
-                                  .message_bytes = is.ceilings.message_bytes};
+        const std::shared_ptr<const PolicySet> policy = policy_.Get();
+        const policy::Tenant* is = policy->tenants()->Find(tenant);
+        if (is == nullptr) return Credentials::Rules();
+        return Credentials::Rules{.shares = is->shares,
+                                  .streams = is->ceilings.streams,
+                                  .message_bytes = is->ceilings.message_bytes};
       },
       std::move(jwt));
   peers_.emplace(std::max(PeerTable::kAnswerBytes,
