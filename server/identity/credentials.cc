@@ -84,9 +84,14 @@ absl::StatusOr<Identity> Credentials::Authenticate(
 }
 
 bool Credentials::Holds(const Identity& identity) const {
-  if (identity.expires <= absl::Now()) return false;
-  return identity.token_id.empty() || tokens_ == nullptr ||
-         tokens_->Has(identity.token_id);
+  switch (identity.proof) {
+    case Proof::kToken:
+      return tokens_ != nullptr && tokens_->Has(identity.token_id);
+    case Proof::kJwt:
+      return absl::Now() < identity.expires + kJwtLeeway;
+    default:
+      return true;
+  }
 }
 
 absl::StatusOr<Identity> Credentials::Prove(

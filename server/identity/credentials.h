@@ -99,7 +99,8 @@ class Credentials {
   Rules rules(const std::string& tenant) const {
     return rules_ ? rules_(tenant) : Rules();
   }
-  // Whether what the caller proved who it is by still holds.
+  // Whether a token or JWT by which the caller proved who it is still holds.
+  // Other proofs hold for as long as their connections.
   bool Holds(const Identity& identity) const;
 
   // PERMISSION_DENIED when the caller may not call such a method.

@@ -31,7 +31,6 @@ using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreeBy<EVP_PKEY_CTX_free>>;
 using Digest = std::unique_ptr<EVP_MD_CTX, FreeBy<EVP_MD_CTX_free>>;
 using EcSignature = std::unique_ptr<ECDSA_SIG, FreeBy<ECDSA_SIG_free>>;
 
-constexpr absl::Duration kLeeway = absl::Seconds(30);
 constexpr size_t kMaxDepth = 8;
 constexpr size_t kMaxJwksBytes = 1 << 20;
 constexpr size_t kMaxKeys = 64;
@@ -223,11 +222,11 @@ std::optional<absl::Time> TimeOf(const json& claims, const char* name) {
 
 bool IsNow(const json& claims, absl::Time now) {
   const std::optional<absl::Time> end = TimeOf(claims, "exp");
-  if (!end.has_value() || *end + kLeeway <= now) return false;
+  if (!end.has_value() || *end + kJwtLeeway <= now) return false;
   for (const char* name : {"nbf", "iat"}) {
     if (!claims.contains(name)) continue;
     const std::optional<absl::Time> begin = TimeOf(claims, name);
-    if (!begin.has_value() || *begin - kLeeway > now) return false;
+    if (!begin.has_value() || *begin - kJwtLeeway > now) return false;
   }
   return true;
 }

@@ -32,6 +32,9 @@ struct JwtIssuer {
   Scopes scopes = Scopes::Usual();
 };
 
+// By how much clocks may differ.
+inline constexpr absl::Duration kJwtLeeway = absl::Seconds(30);
+
 using PublicKeys = std::map<std::string, std::shared_ptr<EVP_PKEY>>;
 
 // The keys of a JWK set by their "kid", "" for one without: RSA of 2048 to 8192
@@ -49,8 +52,8 @@ class JwtVerifier {
   static absl::StatusOr<std::unique_ptr<JwtVerifier>> Make(
       std::vector<JwtIssuer> issuers);
 
-  // nullopt when anything is wrong with it. Clocks may differ by half a minute;
-  // a JWT that has no end isn't accepted.
+  // nullopt when anything is wrong with it. A JWT that has no end isn't
+  // accepted.
   std::optional<Identity> Find(absl::string_view jwt, absl::Time now) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 

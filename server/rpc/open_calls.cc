@@ -15,8 +15,9 @@ namespace {
 // again; nobody knows when one of them ends.
 constexpr absl::Duration kRetryStream = absl::Seconds(1);
 
+// Other proofs hold for as long as their connections.
 bool MayEnd(const Identity& caller) {
-  return !caller.token_id.empty() || caller.expires != absl::InfiniteFuture();
+  return caller.proof == Proof::kToken || caller.proof == Proof::kJwt;
 }
 
 std::shared_ptr<grpc_call> Keep(grpc_call* call) {
@@ -75,14 +76,14 @@ void OpenCalls::CancelUnproved(
       if (call.call == nullptr || holds(call.caller)) continue;
       Log(LogLevel::kInfo, "call_cancelled",
           {{"caller", call.caller.name},
-           {"reason", "its credentials no longer hold"}});
+           {"reason", "its credentials were revoked or have ended"}});
       unproved.push_back(std::exchange(call.call, nullptr));
     }
   }
   for (const auto& call : unproved) {
     ::grpc_call_cancel_with_status(
         call.get(), GRPC_STATUS_UNAUTHENTICATED,
-        "the credentials with which this call began no longer hold", nullptr);
+        "the credentials of this call were revoked or have ended", nullptr);
   }
 }
 

@@ -76,6 +76,21 @@ TEST_F(CredentialsTest, WhatTheCallBringsCountsBeforeTheConnection) {
   EXPECT_EQ(Try(remote_, {absl::StrCat("bearer ", value_)})->name, "team-a/ci");
 }
 
+TEST_F(CredentialsTest, KnowsWhetherWhatACallBeganWithStillHolds) {
+  const Identity caller = *Try(remote_, {Bearer()});
+  EXPECT_TRUE(credentials_.Holds(caller));
+  EXPECT_TRUE(credentials_.Holds(root_));
+  ASSERT_TRUE(credentials_.RevokeToken(root_, id_).ok());
+  EXPECT_FALSE(credentials_.Holds(caller));
+  // A JWT holds for as long as new calls may come with it: clocks differ.
+  Identity by_jwt = remote_;
+  by_jwt.proof = Proof::kJwt;
+  by_jwt.expires = absl::Now() - absl::Seconds(10);
+  EXPECT_TRUE(credentials_.Holds(by_jwt));
+  by_jwt.expires = absl::Now() - absl::Minutes(1);
+  EXPECT_FALSE(credentials_.Holds(by_jwt));
+}
+
 TEST_F(CredentialsTest, SaysTheSameOfAllThatIsWrong) {
   const std::string other = absl::StrCat("Bearer sg_", std::string(12, 'a'),
                                          "_", std::string(64, 'b'));
