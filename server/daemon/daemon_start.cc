@@ -356,7 +356,8 @@ absl::Status RunningDaemon::StartAccepting() {
       std::move(parts_.listener), *peers_, *request_room_, HandoverTo(*grpc_),
       {.max_connections = DescriptorBudget(config_).connections,
        .max_message_bytes = static_cast<uint32_t>(config_.max_message_bytes),
-       .accounts = config_.identity.accounts});
+       .accounts = config_.identity.accounts,
+       .tls = parts_.tls.get()});
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = *std::move(acceptor);
   if (parts_.tls != nullptr) {

@@ -163,7 +163,8 @@ Acceptor::Acceptor(os::Fd listener, PeerTable& peers, RequestRoom& room,
       next_number_(first_number_),
       shares_(options.max_connections),
       numbers_(WithReserveWithin(NumbersForAll(first_number_, options))),
-      max_stranger_numbers_(NumbersForAll(first_number_, options) / 2) {}
+      stranger_numbers_(
+          WithReserveWithin(NumbersForAll(first_number_, options) / 2)) {}
 
 Acceptor::~Acceptor() {
   {
@@ -239,25 +240,30 @@ void Acceptor::Loop() {
 void Acceptor::SweepNumbers() {
   for (const std::string& caller : peers_.Sweep()) {
     numbers_.Release(caller);
-    if (absl::StartsWith(caller, kStrangerPrefix)) --stranger_numbers_;
+    if (absl::StartsWith(caller, kStrangerPrefix)) {
+      stranger_numbers_.Release(caller);
+    }
   }
 }
 
 void Acceptor::Sweep() {
   const MonotonicTime now = Now();
   sweep_at_ = After(now, kSweepInterval);
+  const SharedTls tls = options_.tls == nullptr ? nullptr : options_.tls->Get();
   std::vector<int> over;
-  strangers_ = 0;
   for (const auto& [fd, watched] : watched_) {
     const ConnectionTap::State state = watched.tap->state();
-    if (watched.stranger && !peers_.Proved(watched.number)) {
-      ++strangers_;
-      if (now - state.began > absl::ToChronoNanoseconds(options_.proof)) {
+    if (watched.stranger) {
+      if (peers_.Proved(watched.number)) {
+        ForgetStranger(watched.caller, watched.order);
+      } else if (now - state.began >
+                 absl::ToChronoNanoseconds(options_.proof)) {
         over.push_back(fd);
         continue;
       }
     }
-    if ((!state.speaks &&
+    if (!watched.tap->PeerIsGood(tls) ||
+        (!state.speaks &&
          now - state.began > absl::ToChronoNanoseconds(options_.first_words)) ||
         (state.unfinished_since < now &&
          now - state.unfinished_since >
@@ -301,6 +307,35 @@ bool Acceptor::EndSilent(const std::string& caller) {
   return true;
 }
 
+bool Acceptor::EndStranger(const std::string& network) {
+  // Of those that have as many, the one whose oldest came first.
+  const auto largest =
+      std::ranges::max_element(strangers_, {}, [](const auto& each) {
+        return std::pair(each.second.size(), -each.second.begin()->first);
+      });
+  const auto own = strangers_.find(network);
+  if (largest == strangers_.end() ||
+      (own != strangers_.end() &&
+       own->second.size() >= largest->second.size())) {
+    return false;
+  }
+  const int oldest = largest->second.begin()->second;
+  const Watched& watched = watched_.at(oldest);
+  if (peers_.Proved(watched.number)) {
+    ForgetStranger(watched.caller, watched.order);
+  } else {
+    End(oldest);
+  }
+  return true;
+}
+
+void Acceptor::ForgetStranger(const std::string& network, uint64_t order) {
+  const auto of_network = strangers_.find(network);
+  if (of_network == strangers_.end()) return;
+  stranger_count_ -= static_cast<uint32_t>(of_network->second.erase(order));
+  if (of_network->second.empty()) strangers_.erase(of_network);
+}
+
 void Acceptor::AcceptSome() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     os::Fd connection(::accept4(listener_.get(), nullptr, nullptr,
@@ -322,8 +357,9 @@ void Acceptor::Admit(os::Fd connection, const Identity& caller,
                      std::unique_ptr<TlsSocket> tls) {
   const std::string& name = caller.name;
   const bool stranger = caller.proof == Proof::kNone;
-  if (stranger && (strangers_ >= options_.max_connections / 2 ||
-                   stranger_numbers_ >= max_stranger_numbers_)) {
+  if (stranger && (stranger_numbers_.RoomFor(name) != Shares::Room::kYes ||
+                   (stranger_count_ >= options_.max_connections / 2 &&
+                    !EndStranger(name)))) {
     ++ended_;
     return SendAway(connection, tls.get(),
                     "there are too many connections on which nobody has proved "
@@ -361,15 +397,16 @@ void Acceptor::Admit(os::Fd connection, const Identity& caller,
   auto tap = std::make_unique<ConnectionTap>(
       room_, name, options_.max_message_bytes, std::move(tls));
   const int fd = connection.get();
+  const uint64_t order = ++accepted_;
   watched_.emplace(fd, Watched{std::move(connection), numbered.get(), name,
-                               tap.get(), stranger});
+                               tap.get(), stranger, order});
   shares_.Add(name);
   ++open_;
-  ++accepted_;
   numbers_.Acquire(name);
   if (stranger) {
-    ++strangers_;
-    ++stranger_numbers_;
+    strangers_[name].emplace(order, fd);
+    ++stranger_count_;
+    stranger_numbers_.Acquire(name);
   }
   peers_.Add(numbered.get(), caller, std::move(tap));
   handover_(numbered.release());
@@ -402,6 +439,7 @@ void Acceptor::Close(int watched) {
   if (it == watched_.end()) return;
   peers_.MarkClosed(it->second.number, options_.number_grace);
   shares_.Remove(it->second.caller);
+  if (it->second.stranger) ForgetStranger(it->second.caller, it->second.order);
   --open_;
   // Closing alone would not remove it from the set while gRPC's descriptor of
   // the same connection is open.

@@ -22,6 +22,7 @@
 #include "server/rpc/peers.h"
 #include "server/rpc/request_room.h"
 #include "server/rpc/socket_tap.h"
+#include "server/tls/tls_context.h"
 #include "server/tls/tls_socket.h"
 
 namespace sandglass::server {
@@ -64,6 +65,9 @@ class Acceptor {
     uint32_t max_message_bytes = 16 << 20;
     // Who the accounts are that connect to a unix socket.
     LocalAccounts accounts;
+    // By which clients' certificates have to be good for as long as their
+    // connections are open; null when there is no TLS. Outlives the acceptor.
+    const TlsContext* tls = nullptr;
   };
   // Takes over the descriptor that it is given.
   using Handover = std::function<void(int fd)>;
@@ -99,6 +103,12 @@ class Acceptor {
   // Ends the longest silent connection of `caller` that has no call open.
   // Returns whether there was one.
   bool EndSilent(const std::string& caller);
+  // Makes room among those without proof for one of that network: in the place
+  // of the oldest of the network that has most of them, if that has more.
+  // Returns whether there is room now.
+  bool EndStranger(const std::string& network);
+  // It has proved who it is, or ends.
+  void ForgetStranger(const std::string& network, uint64_t order);
   // Frees the numbers whose grace is over.
   void SweepNumbers();
   os::Fd Renumber(int fd);
@@ -142,18 +152,20 @@ class Acceptor {
     std::string caller;
     ConnectionTap* tap;  // belongs to the table
     bool stranger;       // it doesn't say itself who is at its other end
+    uint64_t order;      // of all that were accepted
   };
   std::atomic<uint64_t> open_ = 0;
   std::atomic<uint64_t> accepted_ = 0;
   ConnectionShares shares_;
   Shares numbers_;  // of the connections in the table
-  // Connections without proof so far, as of the last sweep and since; and the
-  // numbers of all that began without. They may have half of what there is, so
-  // that strangers, who may come from any number of addresses, keep nobody out
-  // who is known.
-  uint32_t strangers_ = 0;
-  uint64_t stranger_numbers_ = 0;
-  const uint64_t max_stranger_numbers_;
+  // Connections without proof so far, as of the last sweep and since, by their
+  // network and order; and the numbers of all that began without. They may have
+  // half of what there is, so that strangers, who may come from any number of
+  // addresses, keep nobody out who is known. Whoever is known by a token comes
+  // as a stranger, so of that half no network may have all.
+  std::map<std::string, std::map<uint64_t, int>> strangers_;
+  uint32_t stranger_count_ = 0;
+  Shares stranger_numbers_;
   std::map<int, Watched> watched_;
   std::thread thread_;
 };

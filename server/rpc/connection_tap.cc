@@ -30,6 +30,10 @@ constexpr size_t kWindowUpdateBytes = 4;
 // stops that.
 constexpr double kMaxResets = 1024;
 constexpr double kResetsPerSecond = 512;
+// A bound for pings between two answers. gRPC ends a connection by itself after
+// a few within five seconds, but not before it has read all that came, with an
+// error and a GOAWAY of a kilobyte for each.
+constexpr int kMaxPings = 100;
 // No frame has this type, so gRPC ignores it.
 constexpr uint8_t kNoFrameType = 0xff;
 // Marks the end of HEADERS: no CONTINUATION follows.
@@ -149,6 +153,10 @@ void ConnectionTap::InspectFrame(const Http2Frame& frame, uint8_t* type) {
       broken_ = broken_ || header_bytes_ > kMaxHeaderBytes ||
                 ++continuations_ > kMaxContinuations;
       if (hiding_ && type != nullptr) *type = kNoFrameType;
+      return;
+    case Http2Frame::kPing:
+      if ((frame.flags & Http2Frame::kAck) == 0) ++pings_;
+      broken_ = broken_ || pings_ > kMaxPings;
       return;
     case Http2Frame::kResetStream:
       reset_left_ = kResetBytes;
@@ -356,11 +364,13 @@ ssize_t ConnectionTap::Send(Sender call, int fd, const msghdr* message,
                    data, size,
                    [this](const Http2Frame& frame, const uint8_t*) {
                      mutex_.AssertHeld();
-                     const bool last =
-                         (frame.type == Http2Frame::kData ||
-                          frame.type == Http2Frame::kHeaders) &&
-                         (frame.flags & Http2Frame::kEndStream) != 0;
-                     if (last) End(frame.stream);
+                     if (frame.type == Http2Frame::kData ||
+                         frame.type == Http2Frame::kHeaders) {
+                       pings_ = 0;
+                       if ((frame.flags & Http2Frame::kEndStream) != 0) {
+                         End(frame.stream);
+                       }
+                     }
                      if (frame.type == Http2Frame::kResetStream) {
                        Reset(frame.stream);
                      }

@@ -86,6 +86,11 @@ class ConnectionTap {
   // Takes no longer with many calls than with one.
   State state() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whether the client's certificate is good by what `tls` has; see TlsSocket.
+  bool PeerIsGood(const SharedTls& tls) const {
+    return tls_ == nullptr || tls_->PeerIsGood(tls);
+  }
+
   // From now on, while `hide`, gRPC doesn't see new calls of any connection,
   // because a server that is ending cancels new calls without giving a reason.
   // To the client it then looks as if the connection ended before its call was
@@ -212,6 +217,8 @@ class ConnectionTap {
   // frames after the first.
   uint64_t header_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int continuations_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The client's, since the last part of an answer.
+  int pings_ ABSL_GUARDED_BY(mutex_) = 0;
   // Bytes missing of a RST_STREAM.
   size_t reset_left_ ABSL_GUARDED_BY(mutex_) = 0;
   // For the server's last WINDOW_UPDATE: how many bytes are missing, and its

@@ -16,11 +16,14 @@ struct Http2Frame {
   static constexpr uint8_t kHeaders = 1;
   static constexpr uint8_t kResetStream = 3;
   static constexpr uint8_t kSettings = 4;
+  static constexpr uint8_t kPing = 6;
   static constexpr uint8_t kGoAway = 7;
   static constexpr uint8_t kWindowUpdate = 8;
   static constexpr uint8_t kContinuation = 9;
   // For kData and kHeaders: the sender sends no more on this stream.
   static constexpr uint8_t kEndStream = 1;
+  // For kSettings and kPing: it answers one of the other side's.
+  static constexpr uint8_t kAck = 1;
 
   uint32_t length = 0;  // of the payload, in bytes
   uint8_t type = 0;

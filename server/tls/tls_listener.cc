@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
@@ -42,6 +44,28 @@ std::string PeerAddress(int fd) {
     }
   }
   return text;
+}
+
+// Whether a client speaks HTTP without TLS. It is told so in a way that
+// browsers, curl and gRPC's clients show.
+bool AnswerPlainText(int fd) {
+  constexpr std::string_view kAnswer =
+      "HTTP/1.1 400 Bad Request\r\n"
+      "Content-Type: text/plain\r\n"
+      "Content-Length: 40\r\n"
+      "Connection: close\r\n\r\n"
+      "This address is served with TLS alone.\r\n";
+  char bytes[4096];
+  // Of HTTP/1 and HTTP/2 the first byte is a letter; of TLS it is 22.
+  if (::recv(fd, bytes, 1, MSG_PEEK | MSG_DONTWAIT) != 1 ||
+      !absl::ascii_isupper(static_cast<unsigned char>(bytes[0]))) {
+    return false;
+  }
+  // Unread bytes would make the kernel throw the answer away.
+  (void)!::recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+  (void)!::send(fd, kAnswer.data(), kAnswer.size(),
+                MSG_DONTWAIT | MSG_NOSIGNAL);
+  return true;
 }
 
 }  // namespace
@@ -143,6 +167,7 @@ void TlsListener::Watch(Handshake& handshake, uint32_t events) {
 void TlsListener::Step(int fd) {
   const auto found = handshakes_.find(fd);
   if (found == handshakes_.end()) return;
+  if (AnswerPlainText(fd)) return Drop(fd, "the client doesn't speak TLS");
   switch (found->second.socket->Handshake()) {
     case TlsSocket::Progress::kDone:
       return Finish(fd);

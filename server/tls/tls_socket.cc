@@ -64,7 +64,7 @@ std::string Gather(const msghdr& message, size_t skip, size_t most) {
 std::unique_ptr<TlsSocket> TlsSocket::Make(const SharedTls& tls, int fd) {
   SSL* const ssl = ::SSL_new(tls.get());
   if (ssl == nullptr) return nullptr;
-  std::unique_ptr<TlsSocket> socket(new TlsSocket(ssl));
+  std::unique_ptr<TlsSocket> socket(new TlsSocket(ssl, tls));
   ::SSL_set_accept_state(ssl);
   if (::SSL_set_fd(ssl, fd) != 1) return nullptr;
   return socket;
@@ -115,6 +115,30 @@ std::optional<PeerCertificate> TlsSocket::Peer() const {
                   ? absl::FromTM(parts, absl::UTCTimeZone())
                   : absl::InfinitePast();
   return peer;
+}
+
+bool TlsSocket::PeerIsGood(const SharedTls& tls) {
+  absl::MutexLock lock(&mutex_);
+  X509* const certificate =
+      ssl_ == nullptr ? nullptr : ::SSL_get0_peer_certificate(ssl_.get());
+  if (certificate == nullptr) return true;
+  if (::X509_cmp_current_time(::X509_get0_notAfter(certificate)) <= 0) {
+    return false;
+  }
+  if (tls == good_by_) return true;
+  const std::unique_ptr<X509_STORE_CTX, FreeBy<X509_STORE_CTX_free>> check(
+      ::X509_STORE_CTX_new());
+  // The store says whether lists are looked at.
+  const bool good =
+      check != nullptr &&
+      ::X509_STORE_CTX_init(check.get(), ::SSL_CTX_get_cert_store(tls.get()),
+                            certificate,
+                            ::SSL_get_peer_cert_chain(ssl_.get())) == 1 &&
+      ::X509_STORE_CTX_set_default(check.get(), "ssl_client") == 1 &&
+      ::X509_verify_cert(check.get()) == 1;
+  ::ERR_clear_error();
+  if (good) good_by_ = tls;
+  return good;
 }
 
 ssize_t TlsSocket::Failed(int result) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -43,6 +44,10 @@ class TlsSocket {
   // nullopt when the client showed none.
   std::optional<PeerCertificate> Peer() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whether the client's certificate, if it showed one, has not ended and is
+  // good by the authorities and the lists in `tls`, too.
+  bool PeerIsGood(const SharedTls& tls) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Used instead of recvmsg(2) and sendmsg(2) on the socket, with the same
   // results and errno, for what is inside TLS. Only what the buffers have and
   // how much fits matters of a message; no control data comes with it. What
@@ -61,7 +66,7 @@ class TlsSocket {
   // As much as fits into one record.
   static constexpr size_t kRecordBytes = 16 << 10;
 
-  explicit TlsSocket(SSL* ssl) : ssl_(ssl) {}
+  TlsSocket(SSL* ssl, SharedTls tls) : ssl_(ssl), good_by_(std::move(tls)) {}
   // SSL_read_ex as far as the socket allows, whatever comes between records of
   // the application: no more of that than a client has reason for.
   int Read(void* data, size_t size, size_t* got)
@@ -73,6 +78,8 @@ class TlsSocket {
   mutable absl::Mutex mutex_;
   // Null once it is closed.
   std::unique_ptr<SSL, FreeBy<SSL_free>> ssl_ ABSL_GUARDED_BY(mutex_);
+  // By what the client's certificate was found good last.
+  SharedTls good_by_ ABSL_GUARDED_BY(mutex_);
   std::string error_ ABSL_GUARDED_BY(mutex_);
   // A record that OpenSSL could send only in part, or not at all.
   std::string pending_ ABSL_GUARDED_BY(mutex_);

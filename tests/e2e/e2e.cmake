@@ -193,7 +193,7 @@ sandglass_add_suites(sandglass_durable_test e2e.
 sandglass_add_suites(sandglass_e2e_test e2e.
   NIGHTLY Crowd Languages/PrestartConformance WholeImage SessionDisk
   ONE_AT_A_TIME Crash Crowd Hostile HostLimits Judges/StressNg LimitsTest Load ManySessions
-    Pool SmallDaemon
+    Pool SessionsUnderPressure SmallDaemon
   PART
     # Without those that wait until a server or a helper that hangs is given up.
     "Crash=Crash.*-Crash.*ThatHangs*"
@@ -257,13 +257,21 @@ add_executable(sandglass_remote_test
   e2e/remote/remote_fixture.cc
   e2e/remote/remote_test.cc
   support/network/tls_world.cc
-  e2e/remote/remote_floods_test.cc)
+  e2e/remote/remote_floods_test.cc
+  e2e/remote/beside.cc
+  e2e/remote/raw_caller.cc
+  e2e/remote/remote_slow_test.cc
+  e2e/remote/remote_wire_test.cc
+  e2e/remote/revocation_test.cc)
 target_link_libraries(sandglass_remote_test PRIVATE
   sandglass_test_support sandglass_sandbox_os OpenSSL::SSL GTest::gmock_main)
 if(TARGET sandglassd)
   add_dependencies(sandglass_remote_test sandglassd)
 endif()
 sandglass_add_suites(sandglass_remote_test e2e.
+  PART
+    # Without strangers by the thousand, who are waited for.
+    "RemoteSlow=RemoteSlow.HandshakesAndFirstWordsEndInTime"
   LABELS e2e TIMEOUT 300
   FIXTURES_REQUIRED languages)
 

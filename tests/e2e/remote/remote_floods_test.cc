@@ -1,246 +1,257 @@
-// Callers from elsewhere that send what no client does, and calls that outlive
-// what they were allowed by.
+// Strangers and callers that send floods of HTTP/2 over TLS, and somebody
+// beside them who only wants answers.
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
+#include <dirent.h>
+#include <unistd.h>
 
-#include <chrono>
-#include <csignal>
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "sandbox/os/fd.h"
+#include "tests/e2e/remote/beside.h"
+#include "tests/e2e/remote/raw_caller.h"
 #include "tests/e2e/remote/remote_fixture.h"
+#include "tests/support/network/http2_bytes.h"
+#include "tests/support/slowdown.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using server::Http2Frame;
+using Sent = RawCaller::Sent;
+using Meanwhile = RawCaller::Meanwhile;
 
-using grpc::StatusCode;
+constexpr char kWhoAmI[] = "/sandglass.v1.IdentityService/WhoAmI";
+constexpr char kServerInfo[] = "/sandglass.v1.SandboxService/GetServerInfo";
+constexpr char kRunCode[] = "/sandglass.v1.SandboxService/RunCode";
+constexpr uint8_t kPriority = 2;
+constexpr uint8_t kPing = 6;
+constexpr uint8_t kUnknown = 0x7f;
+constexpr uint8_t kEndStream = Http2Frame::kEndStream;
+// gRPC's prefix of an empty message.
+const std::string kEmptyMessage(5, '\0');
+const std::string kCancel("\0\0\0\x08", 4);
+const std::string kOneByteOfWindow("\0\0\0\1", 4);
 
-// Kinds of HTTP/2 frames, and flags of theirs (RFC 9113).
-constexpr uint8_t kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6,
-                  kWindowUpdate = 8, kContinuation = 9;
-constexpr uint8_t kEndHeaders = 4;
-
-std::string Frame(uint8_t kind, uint8_t flags, uint32_t stream,
-                  const std::string& payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) {
-    frame.push_back(static_cast<char>(payload.size() >> shift));
-  }
-  frame.push_back(static_cast<char>(kind));
-  frame.push_back(static_cast<char>(flags));
-  for (const int shift : {24, 16, 8, 0}) {
-    frame.push_back(static_cast<char>(stream >> shift));
-  }
-  return frame + payload;
+std::string Repeated(const std::string& text, size_t times) {
+  std::string all;
+  all.reserve(text.size() * times);
+  for (size_t i = 0; i < times; ++i) all += text;
+  return all;
 }
 
-// A header without compression, as HPACK has it (RFC 7541).
-std::string Header(const std::string& name, const std::string& value) {
-  // Lengths below 127 take one byte.
-  return absl::StrCat(std::string(1, '\0'),
-                      std::string(1, static_cast<char>(name.size())), name,
-                      std::string(1, static_cast<char>(value.size())), value);
+std::string BeginCall(uint32_t stream, std::string_view method,
+                      std::string_view more = "") {
+  return Http2Bytes(Http2Frame::kHeaders, kEndHeaders, stream,
+                    CallHeaders(method, more));
 }
 
-// The head of a call.
-std::string CallHead() {
-  return absl::StrCat(
-      "\x83\x86", Header(":path", "/sandglass.v1.IdentityService/WhoAmI"),
-      Header(":authority", "here"), Header("content-type", "application/grpc"),
-      Header("te", "trailers"));
+// A call with its only message.
+std::string WholeCall(uint32_t stream, std::string_view method,
+                      const std::string& message, std::string_view more) {
+  std::string prefix(1, '\0');
+  const auto size = static_cast<uint32_t>(message.size());
+  for (const uint32_t byte : {size >> 24, size >> 16, size >> 8, size}) {
+    prefix.push_back(static_cast<char>(byte));
+  }
+  return BeginCall(stream, method, more) +
+         Http2Bytes(Http2Frame::kData, kEndStream, stream, prefix + message);
 }
 
-// A client that says what it likes.
-class RawClient {
- public:
-  RawClient(int port, const std::string& roots)
-      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-        tls_(Connected(port), TestClient(roots, {"h2"})) {
-    // OpenSSL writes without MSG_NOSIGNAL, and the daemon may have hung up.
-    (void)std::signal(SIGPIPE, SIG_IGN);
-    EXPECT_TRUE(tls_.Connect("")) << tls_.words();
-    EXPECT_TRUE(Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-                                  Frame(kSettings, 0, 0, ""))));
-  }
-
-  // False once the daemon has ended the connection.
-  bool Send(const std::string& bytes) { return tls_.Send(bytes); }
-  // All that the daemon has sent half a second later, or until it ended the
-  // connection.
-  std::string Answer() {
-    absl::SleepFor(absl::Milliseconds(500));
-    const std::string echo = "that all?";
-    if (!Send(Frame(kPing, 0, 0, echo.substr(0, 8)))) return "";
-    return tls_.ReceiveUntil(echo.substr(0, 8));
-  }
-  // Sends the same over and over, some MiB in all, or until the daemon has had
-  // enough of it.
-  void Flood(const std::string& bytes) {
-    constexpr size_t kAll = size_t{8} << 20;
-    constexpr size_t kAtOnce = size_t{64} << 10;
-    std::string block;
-    while (block.size() < kAtOnce) block += bytes;
-    for (size_t sent = 0; sent < kAll; sent += block.size()) {
-      if (!Send(block)) return;
-    }
-  }
-
- private:
-  int Connected(int port) {
-    // A daemon that doesn't read is one that holds back.
-    const timeval wait{.tv_sec = 2};
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(
-        ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address),
-                  sizeof(address)),
-        0);
-    return socket_.get();
-  }
-
-  const os::Fd socket_;
-  TlsEnd tls_;
-};
+std::string Reset(uint32_t stream) {
+  return Http2Bytes(Http2Frame::kResetStream, 0, stream, kCancel);
+}
 
 class RemoteFloods : public RemoteTest {
  protected:
-  static uint64_t MemoryKib() {
-    const std::string status =
-        ReadFile(absl::StrCat("/proc/", daemon().pid(), "/status"));
-    const size_t at = status.find("VmRSS:");
-    uint64_t kib = 0;
-    const std::string rest = status.substr(at + 6);
-    EXPECT_TRUE(absl::SimpleAtoi(rest.substr(0, rest.find("kB")), &kib));
-    return kib;
+  void SetUp() override {
+    RemoteTest::SetUp();
+    token_ = Header("authorization",
+                    absl::StrCat("Bearer ", Token("team-b", "flood").value()));
+    beside_ = std::make_unique<Beside>(
+        daemon().pid(), port(),
+        [ca = issuer().pem(), at = port(),
+         own = absl::StrCat("Bearer ", Token("team-a", "beside").value())] {
+          RemoteCaller caller(at, ca, {}, {own});
+          v1::RunCodeResponse response;
+          const grpc::Status status = caller.Run("print(1)", &response);
+          if (!status.ok()) return status.error_message();
+          return response.stdout().data();
+        });
   }
+  void TearDown() override {
+    beside_->Check();
+    RemoteTest::TearDown();
+  }
+  std::unique_ptr<RawCaller> Connect() const {
+    auto caller =
+        std::make_unique<RawCaller>(port(), TestClient(issuer().pem(), {"h2"}));
+    EXPECT_TRUE(caller->connected());
+    EXPECT_EQ(caller->Send(kHttp2Hello), Sent::kAll);
+    return caller;
+  }
+  // Many frames of one kind, after `first`.
+  Sent Flood(const std::string& first, const std::string& frame, size_t frames,
+             Meanwhile meanwhile = Meanwhile::kReads) {
+    constexpr size_t kAtOnce = 500;
+    const std::unique_ptr<RawCaller> caller = Connect();
+    Sent sent = caller->Send(first);
+    const std::string some = Repeated(frame, kAtOnce);
+    for (size_t i = 0; sent == Sent::kAll && i < frames; i += kAtOnce) {
+      sent = caller->Send(some, meanwhile);
+    }
+    if (sent == Sent::kAll && caller->Ends(absl::Milliseconds(500))) {
+      return Sent::kEnded;
+    }
+    return sent;
+  }
+
+  std::string token_;  // as a header
+  std::unique_ptr<Beside> beside_;
 };
 
-// Each by somebody who has proved nothing, while somebody else works.
-TEST_F(RemoteFloods, KeepNobodyElseWaiting) {
-  RemoteCaller ci = With(Token("team-b", "ci"));
-  v1::RunCodeResponse response;
-  ASSERT_TRUE(ci.Run("print(1)", &response).ok());
-  const uint64_t before = MemoryKib();
-  std::string resets;
-  for (uint32_t stream = 1; stream < 4000; stream += 2) {
-    resets += Frame(kHeaders, kEndHeaders, stream, CallHead());
-    resets += Frame(kReset, 0, stream, std::string("\0\0\0\x08", 4));
+TEST_F(RemoteFloods, CallsOfAStrangerThatAreResetAtOnceEndTheConnection) {
+  for (int round = 0; round < 3; ++round) {
+    const std::unique_ptr<RawCaller> caller = Connect();
+    Sent sent = Sent::kAll;
+    uint32_t stream = 1;
+    while (sent == Sent::kAll && stream < 40'000) {
+      std::string some;
+      for (int i = 0; i < 200; ++i, stream += 2) {
+        some += BeginCall(stream, kWhoAmI) + Reset(stream);
+      }
+      sent = caller->Send(some);
+    }
+    EXPECT_EQ(sent, Sent::kEnded);
   }
-  std::string open;
-  for (uint32_t stream = 1; stream < 4000; stream += 2) {
-    open += Frame(kHeaders, kEndHeaders, stream, CallHead());
-  }
-  const std::string part(16000, 'a');
-  struct Case {
-    const char* name;
-    std::string once;
-    std::string again;
-  };
-  const std::vector<Case> cases = {
-      {"calls that are reset", "", resets},
-      {"calls that never come to an end", open, Frame(kPing, 0, 0, part)},
-      {"settings", "",
-       Frame(kSettings, 0, 0, std::string("\0\x04\0\0\xff\xff", 6))},
-      {"pings", "", Frame(kPing, 0, 0, "12345678")},
-      {"windows", "", Frame(kWindowUpdate, 0, 0, std::string("\0\0\0\x01", 4))},
-      {"headers without end", Frame(kHeaders, 0, 1, CallHead()),
-       Frame(kContinuation, 0, 1, part)},
-      {"empty parts of headers", Frame(kHeaders, 0, 1, CallHead()),
-       Frame(kContinuation, 0, 1, "")},
-  };
-  for (const Case& one : cases) {
-    SCOPED_TRACE(one.name);
-    RawClient client(port(), issuer().pem());
-    if (one.once.empty() || client.Send(one.once)) client.Flood(one.again);
-    const absl::Time start = absl::Now();
-    EXPECT_TRUE(ci.Run("print(2)", &response).ok());
-    EXPECT_EQ(response.stdout().data(), "2\n");
-    EXPECT_LT(absl::Now() - start, absl::Seconds(5));
-  }
-  EXPECT_LT(MemoryKib(), before + (uint64_t{100} << 10));
 }
 
-TEST_F(RemoteFloods, MetadataThatIsNoneIsRefused) {
-  const std::string token =
-      absl::StrCat("Bearer ", Token("team-b", "ci").value());
-  RemoteCaller ci = Nobody({token});
-  v1::WhoAmIResponse who;
-  ASSERT_TRUE(ci.WhoAmI(&who).ok());
-  const auto with = [&](const std::string& key, const std::string& value) {
-    grpc::ClientContext context;
-    ci.Prepare(context);
-    context.AddMetadata(key, value);
-    return v1::IdentityService::NewStub(ci.channel())
-        ->WhoAmI(&context, v1::WhoAmIRequest(), &who);
-  };
-  EXPECT_FALSE(with("x-large", std::string(1 << 20, 'x')).ok());
-  EXPECT_TRUE(with("x-any-bin", std::string("\0\xff\x80", 3)).ok());
-  EXPECT_FALSE(with("authorization", token).ok()) << "it came twice";
-  // gRPC's client sends no such values; others may.
-  for (const std::string& value :
-       {absl::StrCat(token, "\xc3\xa9"),
-        absl::StrCat(token, std::string(1, '\0'), "b"), std::string(1, '\0')}) {
-    RawClient raw(port(), issuer().pem());
-    constexpr uint8_t kEndStream = 1;
-    EXPECT_TRUE(raw.Send(absl::StrCat(
-        Frame(kHeaders, kEndHeaders, 1,
-              absl::StrCat(CallHead(), Header("authorization", value))),
-        Frame(0, kEndStream, 1, std::string(5, '\0')))));
-    EXPECT_THAT(raw.Answer(), Not(HasSubstr("team-b"))) << "it told who calls";
+TEST_F(RemoteFloods, RunsThatAreResetAtOnceEndTheConnection) {
+  const std::string request = Python("print(2)").SerializeAsString();
+  for (int round = 0; round < 3; ++round) {
+    const std::unique_ptr<RawCaller> caller = Connect();
+    Sent sent = Sent::kAll;
+    uint32_t stream = 1;
+    while (sent == Sent::kAll && stream < 40'000) {
+      std::string some;
+      for (int i = 0; i < 100; ++i, stream += 2) {
+        some += WholeCall(stream, kRunCode, request, token_) + Reset(stream);
+      }
+      sent = caller->Send(some);
+    }
+    EXPECT_EQ(sent, Sent::kEnded);
   }
-  EXPECT_TRUE(With(Token("team-b", "ci")).WhoAmI(&who).ok());
 }
 
-TEST_F(RemoteFloods, ACallUnderWayEndsWithItsToken) {
-  const v1::CreateTokenResponse token = Token("team-b", "ci");
-  RemoteCaller ci = With(token);
-  const auto sandbox = v1::SandboxService::NewStub(ci.channel());
-  grpc::ClientContext call;
-  call.AddMetadata("authorization", absl::StrCat("Bearer ", token.value()));
-  call.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
-  v1::StreamRunCodeRequest request;
-  *request.mutable_run() = Bash("echo begun; sleep 50");
-  const auto stream = sandbox->StreamRunCode(&call, request);
-  v1::StreamRunCodeResponse event;
-  while (event.chunk().data() != "begun\n") ASSERT_TRUE(stream->Read(&event));
+TEST_F(RemoteFloods, FramesOfSettingsArePutUpWith) {
+  const std::string frame = Http2Bytes(Http2Frame::kSettings, 0, 0, "");
+  EXPECT_NE(Flood("", frame, 100'000), Sent::kStuck);
+  // Each has to be acknowledged, and nobody takes the acknowledgements.
+  EXPECT_NE(Flood("", frame, 2'000'000, Meanwhile::kReadsNothing), Sent::kAll);
+}
 
-  grpc::ClientContext context;
-  v1::RevokeTokenRequest revoke;
-  revoke.set_id(token.token().id());
-  v1::RevokeTokenResponse revoked;
-  const absl::Time before = absl::Now();
-  ASSERT_TRUE(Root()->RevokeToken(&context, revoke, &revoked).ok());
-  while (stream->Read(&event)) {
+TEST_F(RemoteFloods, PingsEndTheConnection) {
+  const std::string frame =
+      Http2Bytes(kPing, 0, 0, std::string_view("12345678"));
+  EXPECT_EQ(Flood("", frame, 50'000), Sent::kEnded);
+  EXPECT_NE(Flood("", frame, 50'000, Meanwhile::kReadsNothing), Sent::kAll);
+}
+
+TEST_F(RemoteFloods, HeadersWithoutEndEndTheConnection) {
+  const std::string begun =
+      Http2Bytes(Http2Frame::kHeaders, 0, 1, CallHeaders(kWhoAmI));
+  EXPECT_EQ(
+      Flood(begun, Http2Bytes(Http2Frame::kContinuation, 0, 1, ""), 10'000),
+      Sent::kEnded);
+  // A mebibyte in one header, and in one frame.
+  const std::string huge = Header("x", std::string(1 << 20, 'y'));
+  std::string pieces = begun;
+  for (size_t at = 0; at < huge.size(); at += 16384) {
+    const bool last = at + 16384 >= huge.size();
+    pieces += Http2Bytes(Http2Frame::kContinuation, last ? kEndHeaders : 0, 1,
+                         std::string_view(huge).substr(at, 16384));
   }
-  const grpc::Status end = stream->Finish();
-  EXPECT_EQ(end.error_code(), StatusCode::UNAUTHENTICATED);
-  EXPECT_THAT(end.error_message(), HasSubstr("no longer hold"));
-  EXPECT_LT(absl::Now() - before, absl::Seconds(20));
-  // Nobody waits for the program any more.
-  EXPECT_TRUE(WaitUntil(
-      [&] {
-        v1::ListRunsRequest running;
-        running.add_states(v1::RUN_STATE_RUNNING);
-        v1::ListRunsResponse runs;
-        return client().List(running, &runs).ok() && runs.runs().empty();
-      },
-      absl::Seconds(20)));
+  for (const std::string& bytes :
+       {pieces,
+        BeginCall(1, kWhoAmI, Header("x", std::string(1 << 20, 'y')))}) {
+    const std::unique_ptr<RawCaller> caller = Connect();
+    EXPECT_TRUE(caller->Send(bytes) == Sent::kEnded ||
+                caller->Ends(absl::Seconds(5)));
+  }
+}
+
+TEST_F(RemoteFloods, HeadersThatUnpackToMuchAreRefused) {
+  // One header that is remembered (RFC 7541, section 6.2.1), and then named by
+  // one byte each time: 4,000 bytes of it each.
+  const std::string remembered = absl::StrCat(
+      "\x40", HpackString("x"), HpackString(std::string(4000, 'y')));
+  const std::string bomb =
+      absl::StrCat(remembered, std::string(12'000, '\xbe'));
+  for (int round = 0; round < 20; ++round) {
+    const std::unique_ptr<RawCaller> caller = Connect();
+    caller->Send(BeginCall(1, kWhoAmI, bomb));
+    caller->CallsEnd(1, absl::Seconds(5));
+    EXPECT_TRUE(caller->ended_calls() == 1 || caller->Ends(absl::Seconds(1)));
+    // RESOURCE_EXHAUSTED
+    EXPECT_EQ(caller->FirstStatus(), "8");
+  }
+}
+
+TEST_F(RemoteFloods, AnswersThatAreNotLetInAreBounded) {
+  // The other side may send no byte of a call's answer.
+  const std::string no_window = Http2Bytes(Http2Frame::kSettings, 0, 0,
+                                           std::string_view("\0\4\0\0\0\0", 6));
+  const v1::RunCodeRequest large =
+      Python("import sys; sys.stdout.write('x' * 900_000)");
+  std::vector<std::unique_ptr<RawCaller>> callers;
+  for (int i = 0; i < 8; ++i) {
+    callers.push_back(Connect());
+    std::string calls = no_window;
+    for (uint32_t stream = 1; stream < 400; stream += 2) {
+      calls += stream < 20 ? WholeCall(stream, kRunCode,
+                                       large.SerializeAsString(), token_)
+                           : WholeCall(stream, kServerInfo, "", token_);
+    }
+    EXPECT_EQ(callers.back()->Send(calls), Sent::kAll);
+  }
+  absl::SleepFor(absl::Seconds(1));
+}
+
+TEST_F(RemoteFloods, FramesThatMeanNothingArePutUpWith) {
+  const std::string call = BeginCall(1, kRunCode, token_);
+  for (const std::string& frame :
+       {Http2Bytes(Http2Frame::kData, 0, 1, ""),
+        Http2Bytes(kPriority, 0, 1, std::string_view("\0\0\0\0\x10", 5)),
+        Http2Bytes(kUnknown, 0, 1, ""),
+        Http2Bytes(Http2Frame::kWindowUpdate, 0, 1, kOneByteOfWindow),
+        Http2Bytes(Http2Frame::kWindowUpdate, 0, 0, kOneByteOfWindow)}) {
+    EXPECT_NE(Flood(call, frame, 50'000), Sent::kStuck);
+  }
+}
+
+TEST_F(RemoteFloods, BytesOneByOneAreTaken) {
+  const std::unique_ptr<RawCaller> caller = Connect();
+  for (uint32_t stream = 1; stream < 40; stream += 2) {
+    for (const char byte : WholeCall(stream, kWhoAmI, "", token_)) {
+      ASSERT_EQ(caller->Send(std::string_view(&byte, 1)), Sent::kAll);
+    }
+  }
+  EXPECT_TRUE(caller->CallsEnd(20, absl::Seconds(10)));
+  EXPECT_EQ(caller->FirstStatus(), "0");
 }
 
 }  // namespace

@@ -237,8 +237,8 @@ TEST_F(SessionsUnderPressure, GiveWayInOrderAndNeverThoseThatAreToBeKept) {
   const std::string first = Create(evictable);
   const std::string second = Create(evictable);
   const std::string durable = Create();
-  std::vector<std::string> kept;
-  for (int i = 0; i < 4; ++i) kept.push_back(Create(PythonSession()));
+  std::vector<std::string> kept(4);
+  for (std::string& id : kept) id = Create(PythonSession());
   std::vector<std::string> all = kept;
   all.insert(all.end(), {durable, first, second});
   for (const std::string& id : all) {

@@ -23,6 +23,7 @@
 #include "absl/time/clock.h"
 #include "server/rpc/http2_frames.h"
 #include "tests/support/daemon/daemon_fixture.h"
+#include "tests/support/network/http2_bytes.h"
 #include "tests/support/slowdown.h"
 #include "tests/support/wait.h"
 
@@ -33,41 +34,7 @@ using server::Http2Frame;
 using server::Http2Frames;
 
 constexpr uid_t kNobody = 65534;
-constexpr std::string_view kHello(
-    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
 constexpr uint32_t kLarge = 15 << 20;
-
-std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
-                  std::string_view payload) {
-  std::string bytes;
-  const auto size = static_cast<uint32_t>(payload.size());
-  for (const uint32_t byte :
-       {size >> 16, size >> 8, size, uint32_t{type}, uint32_t{flags},
-        stream >> 24, stream >> 16, stream >> 8, stream}) {
-    bytes.push_back(static_cast<char>(byte));
-  }
-  bytes.append(payload);
-  return bytes;
-}
-
-// A header without compression (RFC 7541, section 6.2.2).
-std::string Header(std::string_view name, std::string_view value) {
-  return absl::StrCat(
-      absl::string_view("\0", 1),
-      std::string(1, static_cast<char>(name.size())), std::string(name),
-      std::string(1, static_cast<char>(value.size())), std::string(value));
-}
-
-// The beginning of a RunCode.
-std::string CallHeaders() {
-  return Frame(
-      Http2Frame::kHeaders, 4, 1,
-      absl::StrCat(Header(":method", "POST"), Header(":scheme", "http"),
-                   Header(":path", "/sandglass.v1.SandboxService/RunCode"),
-                   Header(":authority", "a"),
-                   Header("content-type", "application/grpc"),
-                   Header("te", "trailers")));
-}
 
 os::Fd Connect(const std::string& path) {
   os::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -95,7 +62,10 @@ void AsNobody(const Work& work) {
 class HalfRequest {
  public:
   explicit HalfRequest(const std::string& path) : fd_(Connect(path)) {
-    out_ = absl::StrCat(std::string(kHello), CallHeaders());
+    out_ = absl::StrCat(std::string(kHttp2Hello),
+                        Http2Bytes(Http2Frame::kHeaders, kEndHeaders, 1,
+                                   CallHeaders("/sandglass.v1.SandboxService/"
+                                               "RunCode")));
     todo_ = std::string("\0\0\xf0\0\0", 5) + std::string(kLarge - 1, 'x');
   }
   int fd() const { return fd_.get(); }
@@ -126,7 +96,7 @@ class HalfRequest {
           std::min<int64_t>({stream_window_, connection_window_, 16384,
                              static_cast<int64_t>(todo_.size() - sent_)});
       if (may <= 0) return;
-      out_ = Frame(
+      out_ = Http2Bytes(
           Http2Frame::kData, 0, 1,
           std::string_view(todo_).substr(sent_, static_cast<size_t>(may)));
       sent_ += static_cast<size_t>(may);
@@ -168,7 +138,7 @@ class HalfRequest {
     // What isn't acknowledged doesn't count yet.
     constexpr uint8_t kAcknowledged = 1;
     if ((frame.flags & kAcknowledged) == 0) {
-      out_ += Frame(Http2Frame::kSettings, kAcknowledged, 0, "");
+      out_ += Http2Bytes(Http2Frame::kSettings, kAcknowledged, 0, "");
     }
   }
   void Flush() {
@@ -257,7 +227,8 @@ TEST_F(HostileClients, SilentConnectionsShutNobodyOut) {
       silent.push_back(Connect(daemon().socket_path()));
       // Some say what every client says first.
       if (i % 2 == 0) {
-        ::send(silent.back().get(), kHello.data(), kHello.size(), MSG_NOSIGNAL);
+        ::send(silent.back().get(), kHttp2Hello.data(), kHttp2Hello.size(),
+               MSG_NOSIGNAL);
       }
     }
   });
@@ -271,7 +242,7 @@ TEST_F(HostileClients, SilentConnectionsShutNobodyOut) {
   // One more of the same caller gets in, too: the longest silent gives way.
   AsNobody([&] {
     const os::Fd more = Connect(daemon().socket_path());
-    ::send(more.get(), kHello.data(), kHello.size(), MSG_NOSIGNAL);
+    ::send(more.get(), kHttp2Hello.data(), kHttp2Hello.size(), MSG_NOSIGNAL);
     pollfd answer{more.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&answer, 1, 20000), 1);
     char byte = 0;

@@ -79,6 +79,27 @@ TEST_F(ConnectionTapTest, CallsThatAreResetAtOnceEndTheirConnection) {
   EXPECT_TRUE(Receive(tap_, BegunAndReset(2049, 1024), 65536, {65536}).ended);
 }
 
+TEST_F(ConnectionTapTest, ManyPingsBetweenAnswersEndTheirConnection) {
+  std::string pings;
+  for (int i = 0; i < 100; ++i) {
+    pings += Frame(Http2Frame::kPing, 0, 0, "12345678");
+  }
+  EXPECT_FALSE(
+      Receive(tap_, std::string(kPreface) + pings, 65536, {65536}).ended);
+  // Answers to the daemon's own pings are not among them.
+  EXPECT_FALSE(
+      Receive(tap_, Frame(Http2Frame::kPing, Http2Frame::kAck, 0, "12345678"),
+              65536, {65536})
+          .ended);
+  Send(tap_, Frame(Http2Frame::kData, 0, 1, "part of an answer"));
+  EXPECT_FALSE(Receive(tap_, pings, 65536, {65536}).ended);
+  // What the daemon acknowledges is no answer.
+  Send(tap_, Frame(Http2Frame::kPing, Http2Frame::kAck, 0, "12345678"));
+  EXPECT_TRUE(
+      Receive(tap_, Frame(Http2Frame::kPing, 0, 0, "12345678"), 65536, {65536})
+          .ended);
+}
+
 TEST_F(ConnectionTapTest, ResetsOverTimeAreMadeGood) {
   EXPECT_FALSE(Receive(tap_, std::string(kPreface) + BegunAndReset(1, 1024),
                        65536, {65536})

@@ -92,6 +92,15 @@ class AcceptorTest : public ::testing::Test {
               0);
     return fd;
   }
+  // A connection that came over TLS, from somebody of this name.
+  os::Fd Come(const std::string& name) {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                           0, ends),
+              0);
+    acceptor_->Offer(os::Fd(ends[0]), {.name = name}, nullptr);
+    return os::Fd(ends[1]);
+  }
   size_t Accepted() {
     absl::MutexLock lock(&mutex_);
     return accepted_.size();
@@ -263,6 +272,52 @@ TEST_F(AcceptorTest, WhoDoesNotSpeakInTimeOrStopsHalfWayEnds) {
   EXPECT_EQ(room_.used(), 0u);
   // Between two calls a client may be silent for as long as it likes.
   EXPECT_FALSE(HasEnded(idle));
+}
+
+TEST_F(AcceptorTest, StrangersOfOneNetworkGiveWayToThoseOfOthers) {
+  // Strangers have half: 16.
+  Start({.max_connections = 32});
+  std::vector<os::Fd> many;
+  for (size_t i = 0; i < 16; ++i) {
+    many.push_back(Come("tls:192.0.2.1"));
+    ASSERT_TRUE(Eventually([&] { return Accepted() == i + 1; }));
+  }
+  // One more of the same has no room.
+  const os::Fd more = Come("tls:192.0.2.1");
+  EXPECT_THAT(ReadToEnd(more), ::testing::HasSubstr("nobody has proved"));
+  EXPECT_EQ(Accepted(), 16u);
+  // One who has proved who it is isn't among them any more, though it came
+  // first.
+  peers_.MarkProved("fd:" + std::to_string(Number(0)));
+  std::vector<os::Fd> others;
+  for (size_t i = 0; i < 8; ++i) {
+    others.push_back(Come("tls:192.0.2.2"));
+    ASSERT_TRUE(Eventually([&] { return Accepted() == 17 + i; }));
+  }
+  EXPECT_FALSE(HasEnded(many[0]));
+  for (size_t i = 1; i < 16; ++i) {
+    EXPECT_EQ(HasEnded(many[i]), i < 8) << i;
+  }
+  for (const os::Fd& other : others) EXPECT_FALSE(HasEnded(other));
+  // Now both networks have as many.
+  const os::Fd late = Come("tls:192.0.2.2");
+  EXPECT_THAT(ReadToEnd(late), ::testing::HasSubstr("nobody has proved"));
+}
+
+TEST_F(AcceptorTest, OneNetworkOfStrangersLeavesNumbersToOthers) {
+  // Strangers have half, 32, of which one network has three quarters.
+  Start({.number_grace = absl::Hours(1), .max_numbers = 64, .root_numbers = 0});
+  for (size_t i = 0; i < 24; ++i) {
+    Come("tls:192.0.2.1");
+    ASSERT_TRUE(Eventually([&] { return Accepted() == i + 1; }));
+    absl::MutexLock lock(&mutex_);
+    accepted_.back() = os::Fd(::dup(0));  // closed, as gRPC would
+  }
+  const os::Fd more = Come("tls:192.0.2.1");
+  EXPECT_THAT(ReadToEnd(more), ::testing::HasSubstr("nobody has proved"));
+  const os::Fd other = Come("tls:192.0.2.2");
+  EXPECT_TRUE(Eventually([&] { return Accepted() == 25; }));
+  EXPECT_FALSE(HasEnded(other));
 }
 
 TEST_F(AcceptorTest, AcceptsTcpToo) {
