@@ -30,7 +30,12 @@ from sandglass.v1 import sandbox_service_pb2_grpc
 
 RUNS = 600
 CHECKS = 3000
-HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, SETTINGS = 0, 1, 4
+END_STREAM, END_HEADERS = 1, 4
+# Whatever the machine's limit of files is, the daemon has room for connections
+# rather than for sessions.
+FEW_SESSIONS = {"sessions": {"max": 8, "reserve": 8}}
 
 
 def make_certificate(place):
@@ -86,7 +91,31 @@ def memory_kib(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
 
 
-def connect_idle(port, count):
+def frame(kind, flags, stream, payload):
+    return (len(payload).to_bytes(3, "big") + bytes([kind, flags])
+            + stream.to_bytes(4, "big") + payload)
+
+
+def literal(name, value):
+    """A header field as HPACK has it without a table (RFC 7541, 6.2.2)."""
+    return (bytes([0, len(name)]) + name.encode() + bytes([len(value)])
+            + value.encode())
+
+
+def who_am_i(token):
+    """The bytes of a client that proves who it is, and then is quiet."""
+    fields = [(":method", "POST"), (":scheme", "https"),
+              (":path", "/sandglass.v1.IdentityService/WhoAmI"),
+              (":authority", "127.0.0.1"), ("te", "trailers"),
+              ("content-type", "application/grpc"),
+              ("authorization", "Bearer " + token)]
+    return (PREFACE + frame(SETTINGS, 0, 0, b"")
+            + frame(HEADERS, END_HEADERS, 1,
+                    b"".join(literal(*field) for field in fields))
+            + frame(DATA, END_STREAM, 1, bytes(5)))
+
+
+def connect_idle(port, count, token):
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -96,8 +125,11 @@ def connect_idle(port, count):
         plain = socket.socket()
         plain.bind((f"127.{1 + i // 100 // 250}.{1 + i // 100 % 250}.1", 0))
         plain.connect(("127.0.0.1", port))
-        held.append(context.wrap_socket(plain))
-        held[-1].sendall(HELLO)
+        try:
+            held.append(context.wrap_socket(plain))
+            held[-1].sendall(who_am_i(token))
+        except OSError:  # there is no room for more
+            plain.close()
     return held
 
 
@@ -105,11 +137,12 @@ def main():
     binary = sys.argv[1]
     idle = int(sys.argv[2]) if len(sys.argv) > 2 else 10000
     # Each connection is one descriptor here and two in the daemon, which needs
-    # others too: 10000 of them take a limit of some 30000.
+    # others too: 10000 of them take a limit of some 21000.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        with daemon(binary, pathlib.Path(name)) as (process, address, port):
+        with daemon(binary, pathlib.Path(name),
+                    FEW_SESSIONS) as (process, address, port):
             measure(process, address, port, pathlib.Path(name), idle)
 
 
@@ -137,7 +170,7 @@ def measure(process, address, port, place, idle):
           f"{checked:.0f} us: {checked - plain:+.0f} us")
 
     before = memory_kib(process.pid)
-    held = connect_idle(port, idle)
+    held = connect_idle(port, idle, token.value)
     time.sleep(2)
     after = memory_kib(process.pid)
     alive = sum(1 for each in held if not closed(each))

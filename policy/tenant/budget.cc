@@ -33,6 +33,16 @@ Budget::Budget() {
   }
 }
 
+SlidingWindow::SlidingWindow(absl::Duration length, const Kept& kept,
+                             absl::Time then)
+    : step_(length / kSteps),
+      into_newest_(std::clamp(kept.into_newest, absl::ZeroDuration(), step_)),
+      last_(then) {
+  for (size_t i = 0; i < std::min(kept.steps.size(), steps_.size()); ++i) {
+    steps_[(newest_ + steps_.size() - i) % steps_.size()] = kept.steps[i];
+  }
+}
+
 void SlidingWindow::Advance(absl::Time now) {
   if (last_ && now > *last_) into_newest_ += now - *last_;
   last_ = now;
@@ -70,6 +80,22 @@ absl::Duration SlidingWindow::RoomAfter(Resource resource, double most,
   }
   return after;
 }
+
+SlidingWindow::Kept SlidingWindow::Keep(absl::Time now) {
+  Advance(now);
+  Kept kept;
+  kept.into_newest = into_newest_;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    kept.steps.push_back(steps_[(newest_ + steps_.size() - i) % steps_.size()]);
+  }
+  while (!kept.steps.empty() && kept.steps.back() == Amounts()) {
+    kept.steps.pop_back();
+  }
+  return kept;
+}
+
+BudgetUse::BudgetUse(const Kept& kept, absl::Time then)
+    : hour_(kHour, kept.hour, then), day_(kDay, kept.day, then) {}
 
 void BudgetUse::Add(const Amounts& amounts, absl::Time now) {
   hour_.Add(amounts, now);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "absl/time/time.h"
 
@@ -78,12 +79,21 @@ struct BudgetSpent {
 // frees anything at once nor keeps the window from moving.
 class SlidingWindow {
  public:
+  // What is in it, without the time: for a later process.
+  struct Kept {
+    absl::Duration into_newest;  // time since the newest step began
+    std::vector<Amounts> steps;  // the newest first; the rest are empty
+  };
+
   explicit SlidingWindow(absl::Duration length) : step_(length / kSteps) {}
+  // As it was at that time.
+  SlidingWindow(absl::Duration length, const Kept& kept, absl::Time then);
 
   void Add(const Amounts& amounts, absl::Time now);
   Amounts Used(absl::Time now);
   // After which time less than `most` is used; zero: it is so now.
   absl::Duration RoomAfter(Resource resource, double most, absl::Time now);
+  Kept Keep(absl::Time now);
 
  private:
   static constexpr size_t kSteps = 60;
@@ -102,14 +112,26 @@ class SlidingWindow {
 // What a tenant has used.
 class BudgetUse {
  public:
+  struct Kept {
+    SlidingWindow::Kept hour, day;
+  };
+
+  BudgetUse() = default;
+  // As it was at that time.
+  BudgetUse(const Kept& kept, absl::Time then);
+
   void Add(const Amounts& amounts, absl::Time now);
   // Of the budgets that are used up, the one that has room again last.
   std::optional<BudgetSpent> FindSpent(const Budgets& budgets, absl::Time now);
   Amounts Used(BudgetSpan span, absl::Time now);
+  Kept Keep(absl::Time now) { return {hour_.Keep(now), day_.Keep(now)}; }
 
  private:
-  SlidingWindow hour_{absl::Hours(1)};
-  SlidingWindow day_{absl::Hours(24)};
+  static constexpr absl::Duration kHour = absl::Hours(1);
+  static constexpr absl::Duration kDay = absl::Hours(24);
+
+  SlidingWindow hour_{kHour};
+  SlidingWindow day_{kDay};
 };
 
 }  // namespace sandglass::policy

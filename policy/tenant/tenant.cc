@@ -99,10 +99,11 @@ void ReadProfiles(JsonObject& root, const std::set<std::string>& known,
   }
 }
 
-bool ReadOwnCompileCache(JsonObject& root) {
-  const std::string text = root.String("compile_cache", "shared");
+// Whether the tenant has one of its own.
+bool ReadOwn(JsonObject& root, const char* key) {
+  const std::string text = root.String(key, "shared");
   if (text != "shared" && text != "own") {
-    root.AddError("compile_cache", "expected \"shared\" or \"own\"");
+    root.AddError(key, "expected \"shared\" or \"own\"");
   }
   return text == "own";
 }
@@ -131,7 +132,8 @@ absl::StatusOr<Tenant> ReadTenant(const std::string& name,
     tenant.budgets.day = ReadBudget(*budgets, "day");
   }
   tenant.shares = root.Bool("shares", tenant.shares);
-  tenant.own_compile_cache = ReadOwnCompileCache(root);
+  tenant.own_compile_cache = ReadOwn(root, "compile_cache");
+  tenant.own_libraries = ReadOwn(root, "libraries");
   if (absl::Status status = document->Finish(); !status.ok()) return status;
   return tenant;
 }

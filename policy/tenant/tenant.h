@@ -60,6 +60,8 @@ struct Tenant {
   bool shares = false;
   // Whether it reuses only what its own runs have compiled.
   bool own_compile_cache = false;
+  // Whether it gets no set of libraries that others have installed.
+  bool own_libraries = false;
 
   friend bool operator==(const Tenant&, const Tenant&) = default;
 };

@@ -42,6 +42,7 @@ absl::Status Kill(const os::Fd& kill_file, const char* what) {
 Jail::Jail(Parts parts)
     : parts_(std::move(parts)),
       counters_(std::move(parts_.groups)),
+      cpu_turn_(std::move(parts_.cpu_weight)),
       has_runner_(parts_.runner.valid()) {
   if (!memory_on_v1()) memory_events_ = counters_.Open("memory.events");
 }

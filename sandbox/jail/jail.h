@@ -16,6 +16,7 @@
 #include "policy/limits/limits.h"
 #include "policy/verdict/verdict.h"
 #include "sandbox/jail/counter_files.h"
+#include "sandbox/jail/cpu_turn.h"
 #include "sandbox/jail/jail_event.h"
 #include "sandbox/jail/jail_process.h"
 #include "sandbox/jail/network_lease.h"
@@ -62,7 +63,7 @@ class Jail {
     uint64_t id = 0;
     os::Fd init_pidfd;
     os::Fd control;
-    os::Fd kill_jail, kill_run, run_events, freeze_run;
+    os::Fd kill_jail, kill_run, run_events, freeze_run, cpu_weight;
     CounterGroups groups;
     os::Fd oom_event;        // v1 eventfd, or empty
     os::Fd netlink_sockets;  // their list
@@ -91,7 +92,7 @@ class Jail {
   // True when an interpreter was started in it ahead of its program.
   bool prestarted() const { return prestarted_; }
 
-  // Keeps something that it has mounted from the host, for its lifetime.
+  // Keeps what it has mounted from the host, for its lifetime.
   void Hold(std::shared_ptr<const void> held) { held_ = std::move(held); }
 
   // Passes on its doors. Empty: the jail has no network.
@@ -186,8 +187,9 @@ class Jail {
   os::Fd& stdin_fd() { return stdin_; }
   os::Fd& stdout_fd() { return stdout_; }
   os::Fd& stderr_fd() { return stderr_; }
+  CpuTurn& cpu_turn() const { return cpu_turn_; }
 
-  // Set-up steps so far, of the spawner and init, and the program's start.
+  // Set-up steps so far: the spawner's, init's, the program's start.
   const std::vector<StepTiming>& steps() const { return parts_.steps; }
 
  private:
@@ -217,6 +219,7 @@ class Jail {
   Parts parts_;
   JailProcess init_;  // of a session's jail, which has no pidfd
   CounterFiles counters_;
+  mutable CpuTurn cpu_turn_;
   std::shared_ptr<const void> held_;
   std::unique_ptr<NetworkLease> network_;
   std::shared_ptr<SocketWatch::Listener> sockets_;  // of its runner, or null
@@ -224,22 +227,19 @@ class Jail {
   const bool has_runner_;
   os::Fd stdin_, stdout_, stderr_, tmp_fs_, workspace_fs_;
   os::Fd report_;  // pipe from the runner's program
-  bool prestarted_ = false;
-  bool waits_ = false;                    // the interpreter has said so
-  bool has_job_ = false;                  // the program was sent
-  bool started_ = false;                  // and has started
-  bool raised_ = false, failed_ = false;  // were reported
-  bool interpreter_started_ = false;
+  bool prestarted_ = false, interpreter_started_ = false;
+  bool waits_ = false;                      // the interpreter has said so
+  bool has_job_ = false, started_ = false;  // the program: sent, and started
+  bool raised_ = false, failed_ = false;    // were reported
   // While files are collected: what was asked for and what was answered.
   bool collecting_ = false;
   std::vector<std::string> patterns_;
   size_t max_files_ = 0;
   std::set<std::string> answered_;
-  std::string said_;  // by the interpreter, up to then
-  // Of what waited for the program: the list of it alone, its processor time.
-  std::string waiting_;
-  absl::Duration spent_user_, spent_system_;
-  bool user_code_ = false;  // runs in the runner
+  std::string said_;     // by the interpreter, up to then
+  std::string waiting_;  // the list of what waited for the program, alone
+  absl::Duration spent_user_, spent_system_;  // by it
+  bool user_code_ = false;                    // runs in the runner
   // The state of a job whose files a runner looks at.
   enum class Look { kNone, kAsked, kTold };
   Look look_ = Look::kNone;

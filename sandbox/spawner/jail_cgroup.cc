@@ -191,6 +191,9 @@ absl::Status JailCgroup::Make(const CgroupRoots& roots, uid_t init_uid) {
       !MakeV1(roots.cpu_v1, name_, cpu_v1_, cpu_tasks_)) {
     return os::ErrnoStatus("make v1 group ", name_);
   }
+  // There is none where jails have no limit of processor time.
+  cpu_weight_ = cpu_v1_.valid() ? OpenIn(cpu_v1_, "cpu.shares", O_RDWR)
+                                : OpenIn(v2_, "cpu.weight", O_RDWR);
   if (memory_v1_.valid()) {
     oom_event_ = WatchOom(memory_v1_);
     if (!oom_event_.valid()) {
@@ -317,6 +320,7 @@ void JailCgroup::AppendFds(internal::JailCreated& reply,
   add(internal::FD_ROLE_KILL_RUN, kill_run_);
   add(internal::FD_ROLE_RUN_EVENTS, run_events_);
   add(internal::FD_ROLE_FREEZE_RUN, freeze_run_);
+  add(internal::FD_ROLE_CPU_WEIGHT, cpu_weight_);
   add(internal::FD_ROLE_CGROUP_V2, v2_);
   add(internal::FD_ROLE_CGROUP_MEMORY, memory_v1_);
   add(internal::FD_ROLE_CGROUP_PIDS, pids_v1_);
@@ -328,7 +332,7 @@ void JailCgroup::CloseAll() {
   for (os::Fd* fd :
        {&v2_, &run_, &kill_jail_, &kill_run_, &run_events_, &freeze_run_,
         &memory_v1_, &pids_v1_, &cpu_v1_, &io_v1_, &memory_tasks_, &pids_tasks_,
-        &cpu_tasks_, &io_tasks_, &oom_event_}) {
+        &cpu_tasks_, &io_tasks_, &oom_event_, &cpu_weight_}) {
     fd->reset();
   }
 }

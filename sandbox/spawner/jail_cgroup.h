@@ -86,7 +86,7 @@ class JailCgroup {
   os::Fd v2_, run_, kill_jail_, kill_run_, run_events_, freeze_run_;
   os::Fd memory_v1_, pids_v1_, cpu_v1_, io_v1_;
   os::Fd memory_tasks_, pids_tasks_, cpu_tasks_, io_tasks_;
-  os::Fd oom_event_;
+  os::Fd oom_event_, cpu_weight_;
 };
 
 }  // namespace sandglass::sandbox

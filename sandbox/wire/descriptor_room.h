@@ -18,8 +18,8 @@ namespace sandglass::sandbox {
 // waits for its run or has it, and for a jail that serves a session, once its
 // first kernel runs. The latter includes the session's file agent and a
 // command's watch on it.
-inline constexpr uint32_t kJailDescriptors = 31;
-inline constexpr uint32_t kSessionDescriptors = 18;
+inline constexpr uint32_t kJailDescriptors = 32;
+inline constexpr uint32_t kSessionDescriptors = 19;
 // The most descriptors for one command of a session, in addition to those of
 // its jail.
 inline constexpr uint32_t kCommandDescriptors = 10;

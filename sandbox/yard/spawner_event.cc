@@ -38,6 +38,8 @@ os::Fd* FindPart(Jail::Parts& parts, internal::FdRole role) {
       return &parts.run_events;
     case internal::FD_ROLE_FREEZE_RUN:
       return &parts.freeze_run;
+    case internal::FD_ROLE_CPU_WEIGHT:
+      return &parts.cpu_weight;
     case internal::FD_ROLE_CGROUP_V2:
       return &parts.groups.v2;
     case internal::FD_ROLE_CGROUP_MEMORY:

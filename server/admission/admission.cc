@@ -169,6 +169,22 @@ void Admission::Charge(const std::string& tenant, const policy::Amounts& used) {
   budgets_[tenant].Add(used, BudgetClock());
 }
 
+std::map<std::string, policy::BudgetUse::Kept> Admission::KeepBudgets() {
+  absl::MutexLock lock(&mutex_);
+  std::map<std::string, policy::BudgetUse::Kept> kept;
+  for (auto& [tenant, use] : budgets_) kept[tenant] = use.Keep(BudgetClock());
+  return kept;
+}
+
+void Admission::RestoreBudgets(
+    const std::map<std::string, policy::BudgetUse::Kept>& budgets,
+    absl::Duration since) {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [tenant, kept] : budgets) {
+    budgets_[tenant] = policy::BudgetUse(kept, BudgetClock() - since);
+  }
+}
+
 bool Admission::Remove(const QueuedRun* run) {
   absl::MutexLock lock(&mutex_);
   return queue_.Remove(run);

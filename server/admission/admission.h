@@ -109,6 +109,14 @@ class Admission {
   void Charge(const std::string& tenant, const policy::Amounts& used)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // What tenants have used of their budgets, for the next daemon, and what the
+  // last one has kept, `since` that: call it before anything is used.
+  std::map<std::string, policy::BudgetUse::Kept> KeepBudgets()
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void RestoreBudgets(
+      const std::map<std::string, policy::BudgetUse::Kept>& budgets,
+      absl::Duration since) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Takes a run out of the queue. Returns false when it isn't there, or isn't
   // there any more.
   bool Remove(const QueuedRun* run) ABSL_LOCKS_EXCLUDED(mutex_);

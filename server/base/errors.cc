@@ -14,6 +14,7 @@ namespace {
 
 using make_error::Attach;
 using make_error::Code;
+using make_error::CopyQuota;
 using make_error::Make;
 using make_error::MakeRetryable;
 using make_error::MakeWith;
@@ -266,8 +267,11 @@ absl::Status FilesNotSaved(const std::string& whose,
   const std::string message = absl::StrCat(
       "the files of ", whose, " could not be saved: ", cause.message());
   switch (cause.code()) {
-    case Code::kResourceExhausted:
-      return Make(cause.code(), "DURABLE_SPACE_FULL", message);
+    case Code::kResourceExhausted: {
+      absl::Status full = Make(cause.code(), "DURABLE_SPACE_FULL", message);
+      CopyQuota(cause, full);
+      return full;
+    }
     case Code::kDataLoss:
       return Make(cause.code(), "SESSION_FILES_DAMAGED", message);
     default:

@@ -23,6 +23,14 @@ void AttachRetry(absl::Duration retry_after, absl::Status& status) {
   Attach(retry, status);
 }
 
+void CopyQuota(const absl::Status& cause, absl::Status& status) {
+  const std::string type =
+      absl::StrCat(kErrorTypePrefix, google::rpc::QuotaFailure().GetTypeName());
+  if (const auto quota = cause.GetPayload(type)) {
+    status.SetPayload(type, *quota);
+  }
+}
+
 absl::Status MakeWith(const std::map<std::string, std::string>& metadata,
                       Code code, const std::string& reason,
                       const std::string& message) {

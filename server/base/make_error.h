@@ -21,6 +21,9 @@ std::string Seconds(absl::Duration duration);
 void Attach(const google::protobuf::Message& detail, absl::Status& status);
 void AttachRetry(absl::Duration retry_after, absl::Status& status);
 
+// Adds the QuotaFailure of `cause`, if it has one.
+void CopyQuota(const absl::Status& cause, absl::Status& status);
+
 // Makes an error with an ErrorInfo of our domain.
 absl::Status MakeWith(const std::map<std::string, std::string>& metadata,
                       Code code, const std::string& reason,

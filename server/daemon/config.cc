@@ -416,19 +416,8 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags) {
   return config;
 }
 
-namespace {
-
-// Null: it isn't bounded.
-nlohmann::json MemoryToJson(const SessionOptions& sessions) {
-  return sessions.memory_bytes == SessionOptions().memory_bytes
-             ? nlohmann::json()
-             : nlohmann::json(sessions.memory_bytes);
-}
-
-}  // namespace
-
 std::string ConfigToJson(const Config& config) {
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"listen", AddressesToJson(config)},
       {"tls", TlsToJson(config.tls)},
       {"state_dir", config.state_dir},
@@ -466,7 +455,6 @@ std::string ConfigToJson(const Config& config) {
         {"idle_timeout", absl::FormatDuration(config.sessions.idle_timeout)},
         {"max_age", absl::FormatDuration(config.sessions.max_age)},
         {"remember", absl::FormatDuration(config.sessions.remember)},
-        {"memory", MemoryToJson(config.sessions)},
         {"durable_dir", config.sessions.durable_dir},
         {"durable_bytes", config.sessions.durable_bytes},
         {"fork_bytes", config.sessions.fork_bytes}}},
@@ -492,6 +480,9 @@ std::string ConfigToJson(const Config& config) {
       {"approvers", config.approvers},
       {"identity", IdentityToJson(config.identity)},
       {"canaries", config.canaries}};
+  if (config.sessions.memory_bytes != SessionOptions().memory_bytes) {
+    json["sessions"]["memory"] = config.sessions.memory_bytes;
+  }
   return json.dump(2, ' ', /*ensure_ascii=*/true,
                    nlohmann::ordered_json::error_handler_t::replace);
 }

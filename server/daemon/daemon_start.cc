@@ -219,6 +219,10 @@ void RunningDaemon::StartRuns() {
       .audit = audit,
       .denied = denied_ ? &*denied_ : nullptr,
       .watcher = &operations_});
+  if (parts_.budgets_directory.valid()) {
+    budgets_.emplace(std::move(parts_.budgets_directory), config_.state_dir,
+                     dispatcher_->admission());
+  }
   dispatcher_->Start();
 }
 

@@ -45,8 +45,9 @@ struct ServingParts {
   std::unique_ptr<TlsContext> tls;  // null when there are none
   std::unique_ptr<TlsFileReader> tls_reader;
   ReloadRecord reloads;
-  os::Fd audit_directory;   // empty: there is no audit log
-  os::Fd tokens_directory;  // empty: there are no tokens
+  os::Fd audit_directory;    // empty: there is no audit log
+  os::Fd tokens_directory;   // empty: there are no tokens
+  os::Fd budgets_directory;  // empty: what is used of budgets isn't kept
   std::unique_ptr<PolicyReader> policy_reader;
   std::unique_ptr<UnpackHelper> unpacker;  // null when there are no libraries
   std::set<std::string> secrets;           // the names of those that there are

@@ -50,6 +50,11 @@ void LogHost(const sandbox::HostReport& host) {
   }
 }
 
+// Of what tenants have used of their budgets.
+std::string BudgetsPlace(const Config& config) {
+  return absl::StrCat(config.cache_dir, "/budgets");
+}
+
 // Without a store, languages that need it are not offered.
 std::optional<PreparedStore> OpenPreparedStore(const ResolvedConfig& settings) {
   // The second directory is just as good until the machine or the container
@@ -78,6 +83,20 @@ std::optional<CompileStore> OpenCompileStore(const ResolvedConfig& settings) {
   return std::nullopt;
 }
 
+// Empty: there is no place, or nobody has a budget.
+os::Fd OpenBudgets(const ResolvedConfig& settings) {
+  if (settings.config.tenants_dir.empty()) return {};
+  absl::StatusOr<os::Fd> directory =
+      AdoptDirectory(BudgetsPlace(settings.config), settings.identity.uid,
+                     settings.identity.gid, 0700, "cache_dir", Holds::kItsOwn);
+  if (directory.ok()) return *std::move(directory);
+  Log(LogLevel::kWarning, "no_place_for_budgets",
+      {{"error", std::string(directory.status().message())},
+       {"so",
+        "what tenants use of budgets is forgotten when the daemon ends"}});
+  return {};
+}
+
 void NamePreparedDirs(PolicySet& policy) {
   policy.mutable_languages().SetPreparedDirs(
       [](const policy::Language& language) {
@@ -92,6 +111,7 @@ struct Opened {
   std::string prepared;  // its directory; empty when there is none
   bool compiled = false;
   bool libraries = false;
+  bool budgets = false;
 };
 std::vector<std::string> WrittenPlaces(const Config& config,
                                        const Opened& opened) {
@@ -99,7 +119,8 @@ std::vector<std::string> WrittenPlaces(const Config& config,
   for (const std::string& place :
        {opened.prepared,
         opened.compiled ? absl::StrCat(config.cache_dir, "/compiled") : "",
-        opened.libraries ? config.libraries.dir : "", config.audit.dir,
+        opened.libraries ? config.libraries.dir : "",
+        opened.budgets ? BudgetsPlace(config) : "", config.audit.dir,
         config.sessions.durable_dir, config.identity.tokens_dir}) {
     if (!place.empty()) places.push_back(place);
   }
@@ -175,6 +196,7 @@ void PrivilegedStart::OpenStores() {
   parts_.prepared = OpenPreparedStore(settings_);
   NamePreparedDirs(settings_.policy);
   parts_.compiled = OpenCompileStore(settings_);
+  parts_.budgets_directory = OpenBudgets(settings_);
   const bool installs = !config_.libraries.dir.empty();
   if (parts_.compiled || installs) {
     parts_.image_states = AllImageStates(config_.images, config_.host_etc);
@@ -366,7 +388,8 @@ std::optional<int> PrivilegedStart::DropRights(Heartbeat* supervisor,
   absl::StatusOr<OwnWalls> walls = OwnWalls::Prepare(WrittenPlaces(
       config_, {.prepared = parts_.prepared ? parts_.prepared->directory() : "",
                 .compiled = parts_.compiled.has_value(),
-                .libraries = parts_.libraries.has_value()}));
+                .libraries = parts_.libraries.has_value(),
+                .budgets = parts_.budgets_directory.valid()}));
   if (!walls.ok()) return FailStart(walls.status(), 1);
   if (absl::Status dropped = sandbox::DropPrivileges(settings_.identity.uid,
                                                      settings_.identity.gid);

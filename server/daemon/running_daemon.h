@@ -15,6 +15,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
+#include "server/admission/budget_keeper.h"
 #include "server/base/call_threads.h"
 #include "server/daemon/daemon_audit.h"
 #include "server/daemon/daemon_start.h"
@@ -167,6 +168,7 @@ class RunningDaemon final : OperatedDaemon,
   std::optional<SessionTable> sessions_;
   std::optional<ApprovalTable> approvals_;
   std::optional<RunDispatcher> dispatcher_;
+  std::optional<BudgetKeeper> budgets_;
   std::optional<PolicyQuestions> questions_;
   ServerInfoSources info_;
   std::optional<RequestRoom> request_room_;

@@ -127,6 +127,7 @@ void Exec::Started(sandbox::SpawnedEvent& event) {
   }
   ChangeUse();
   limit_watch_.Begin(start_);
+  had_yielded_ = host_->BeginTurn();
   if (limit_watch_.kill().has_value()) return Kill(limit_watch_.kill()->reason);
   SetTimer(limit_timer_, limit_watch_.next(), &Exec::CheckLimitsInTime);
   WriteSome();
@@ -139,6 +140,7 @@ void Exec::Exited(std::optional<int> wait_status, MonotonicTime when) {
   if (state_ != State::kRunning) return;
   ended_ = std::clamp(when, start_, Now());
   limit_watch_.End(ended_);
+  if (had_yielded_) host_->YieldTurn();
   state_ = State::kEnding;
   wait_status_ = wait_status;
   cpu_ = sandbox::GroupCpuTime(fds_.cpu);

@@ -214,6 +214,7 @@ class Exec : public std::enable_shared_from_this<Exec> {
   uint64_t stdin_watch_ = 0;
 
   LimitWatch limit_watch_;
+  bool had_yielded_ = false;  // the jail, before the command
   uint64_t limit_timer_ = 0, kill_timer_ = 0, stall_timer_ = 0;
   uint64_t pause_timer_ = 0;
   absl::Duration grace_left_;

@@ -127,6 +127,7 @@ void Exec::CheckLimits() {
 
 void Exec::CheckLimitsInTime() {
   CheckLimits();
+  if (limit_watch_.is_long()) host_->YieldTurn();
   SetTimer(limit_timer_, limit_watch_.next(), &Exec::CheckLimitsInTime);
 }
 

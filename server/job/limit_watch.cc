@@ -16,6 +16,7 @@ void LimitWatch::Begin(MonotonicTime start) {
   start_ = start;
   next_cpu_check_ = NextCpuCheck(start, absl::ZeroDuration());
   next_sample_ = After(start, sample_interval_);
+  next_turn_check_ = After(start, turn_pause_);
 }
 
 void LimitWatch::Resume(MonotonicTime now) {
@@ -25,7 +26,8 @@ void LimitWatch::Resume(MonotonicTime now) {
 
 MonotonicTime LimitWatch::next() const {
   if (ends()) return next_sample_;
-  return std::min({WallDeadline(), next_cpu_check_, next_sample_});
+  return std::min(
+      {WallDeadline(), next_cpu_check_, next_sample_, next_turn_check_});
 }
 
 std::optional<policy::Kill> LimitWatch::Check(
@@ -54,7 +56,15 @@ std::optional<policy::Kill> LimitWatch::Check(
     }
     next_cpu_check_ = NextCpuCheck(now, used);
   }
+  SeeIfLong(now, meter);
   return std::nullopt;
+}
+
+void LimitWatch::SeeIfLong(MonotonicTime now, const RunMeter& meter) {
+  if (now < next_turn_check_) return;
+  is_long_ = meter.CpuTime() >= kLongRun;
+  turn_pause_ = std::min(2 * turn_pause_, kLongestTurnCheck);
+  next_turn_check_ = is_long_ ? kNever : After(now, turn_pause_);
 }
 
 void LimitWatch::SampleIfDue(MonotonicTime now, const RunMeter& meter) {

@@ -61,13 +61,15 @@ class LimitWatch {
 
   // `limits` must outlive this object. The processor time is read at most once
   // in `shortest_cpu_check`; an infinite `sample_interval` means that no
-  // samples are taken.
+  // samples are taken, an infinite `first_turn_check` that is_long isn't seen.
   explicit LimitWatch(const policy::Limits& limits,
                       absl::Duration shortest_cpu_check = kShortestCpuCheck,
-                      absl::Duration sample_interval = kSampleInterval)
+                      absl::Duration sample_interval = kSampleInterval,
+                      absl::Duration first_turn_check = kLongRun)
       : limits_(limits),
         shortest_cpu_check_(shortest_cpu_check),
-        sample_interval_(sample_interval) {}
+        sample_interval_(sample_interval),
+        turn_pause_(first_turn_check) {}
 
   // The user's code has begun, at `start`.
   void Begin(MonotonicTime start);
@@ -88,6 +90,8 @@ class LimitWatch {
   std::optional<policy::Kill> Check(MonotonicTime now, const RunMeter& meter,
                                     std::optional<policy::KillReason> asked,
                                     uint64_t written);
+  // Whether it has had processor time for long, as Check last saw: kLongRun.
+  bool is_long() const { return is_long_; }
   // Takes a sample for the peaks, whether or not it is time.
   void Sample(const RunMeter& meter);
 
@@ -112,6 +116,7 @@ class LimitWatch {
   // the processors that it may.
   MonotonicTime NextCpuCheck(MonotonicTime now, absl::Duration used) const;
   void SampleIfDue(MonotonicTime now, const RunMeter& meter);
+  void SeeIfLong(MonotonicTime now, const RunMeter& meter);
 
   const policy::Limits& limits_;
   const absl::Duration shortest_cpu_check_;
@@ -124,6 +129,10 @@ class LimitWatch {
   MonotonicTime next_cpu_check_ = kNever;
   MonotonicTime next_sample_ = kNever;
   MonotonicTime next_uncharged_;
+  // kNever once it is long.
+  MonotonicTime next_turn_check_ = kNever;
+  absl::Duration turn_pause_;
+  bool is_long_ = false;
   std::optional<policy::Excess> excess_;  // as last measured
   Peaks peaks_;
   bool killed_ = false;

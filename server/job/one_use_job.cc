@@ -123,6 +123,7 @@ class JobRun {
                              output_.written_bytes())) {
         Kill();
       }
+      if (limit_watch_.is_long()) jail_->cpu_turn().Yield();
     }
     return absl::OkStatus();
   }

@@ -32,6 +32,11 @@ inline constexpr int kUnchargedShare = 20;
 inline constexpr absl::Duration kShortestCpuCheck = absl::Milliseconds(2);
 inline constexpr absl::Duration kShortestCommandCpuCheck =
     absl::Milliseconds(10);
+// Code that has had so much processor time since it began gives way to code
+// that begins (see CpuTurn). Whether it has is first asked when it may have,
+// and then again after a pause that doubles up to the second of these.
+inline constexpr absl::Duration kLongRun = absl::Milliseconds(100);
+inline constexpr absl::Duration kLongestTurnCheck = absl::Seconds(1);
 // How soon after the kernel's notice that memory is short it is first asked
 // again whether it has killed; the wait then doubles up to kSampleInterval.
 inline constexpr absl::Duration kShortestOomCheck = absl::Milliseconds(1);

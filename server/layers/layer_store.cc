@@ -60,6 +60,7 @@ std::string LayerKey::Hex() const {
   digest.Add(toolchain);
   digest.Add(registry);
   if (!lock.empty()) digest.Add(lock);
+  if (!owner.empty()) digest.Add(absl::StrCat("owner ", owner));
   return digest.Hex();
 }
 
@@ -432,7 +433,11 @@ std::vector<LayerInfo> LayerStore::List() const {
     for (const auto& [key, libraries] : layer.keys) {
       info.libraries.push_back(libraries);
     }
+    // Several tenants may have the same set for themselves.
     std::sort(info.libraries.begin(), info.libraries.end());
+    info.libraries.erase(
+        std::unique(info.libraries.begin(), info.libraries.end()),
+        info.libraries.end());
     info.in_use = InUse(layer);
     all.push_back(std::move(info));
   }

@@ -31,6 +31,7 @@ struct LayerKey {
   std::string lock;       // digest of LockFiles(); empty when there is none
   std::string toolchain;  // state of interpreter and installer
   std::string registry;   // where it came from
+  std::string owner;      // the tenant that has it for itself; empty: everybody
 
   // The result of Hex(), once it was computed; the other fields don't change
   // afterwards.

@@ -51,13 +51,14 @@ std::string Shortened(const policy::LibrarySet& set) {
 Libraries::Libraries(LibrariesParts parts)
     : parts_(std::move(parts)), builds_(*parts_.store) {}
 
-LayerKey KeyOf(const LibraryInstaller& installer,
-               const policy::LibrarySet& set) {
+LayerKey KeyOf(const LibraryInstaller& installer, const policy::LibrarySet& set,
+               const std::string& owner) {
   return {.ecosystem = set.ecosystem(),
           .libraries = set.Canonical(),
           .lock = LockDigest(set),
           .toolchain = installer.toolchain,
-          .registry = installer.registry};
+          .registry = installer.registry,
+          .owner = owner};
 }
 
 UsedLibraries Used(const LibraryRequest& wanted, const FoundLibraries& found) {
@@ -97,17 +98,31 @@ bool Libraries::HasHad(const std::string& caller, const std::string& layer_id) {
 
 std::shared_ptr<const LayerKey> Libraries::KeyFor(
     const LibraryInstaller& installer, const LibraryRequest& wanted) {
+  const std::string owner = OwnerFor(wanted);
   const auto make = [&] {
-    LayerKey key = KeyOf(installer, wanted.set());
+    LayerKey key = KeyOf(installer, wanted.set(), owner);
     key.hex = key.Hex();
     return std::make_shared<const LayerKey>(std::move(key));
   };
   if (wanted.set().lock() != nullptr) return make();
   const absl::MutexLock lock(&mutex_);
   if (keys_.size() >= kMaxKeys) keys_.clear();
-  std::shared_ptr<const LayerKey>& known = keys_[{&installer, wanted.decided}];
+  std::shared_ptr<const LayerKey>& known =
+      keys_[{&installer, wanted.decided, owner}];
   if (known == nullptr) known = make();
   return known;
+}
+
+std::string Libraries::OwnerFor(const LibraryRequest& wanted) const {
+  // What a profile takes only if it is there already comes from operators.
+  if (parts_.policy == nullptr || wanted.caller.empty() ||
+      wanted.decided->offline) {
+    return "";
+  }
+  const std::shared_ptr<const PolicySet> policy = parts_.policy->Get();
+  const policy::Tenant* tenant =
+      policy->tenants()->Find(std::string(TenantOf(wanted.caller)));
+  return tenant != nullptr && tenant->own_libraries ? tenant->name : "";
 }
 
 absl::StatusOr<FoundLibraries> Libraries::Find(

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -48,12 +49,12 @@ struct LibrariesParts {
   std::map<std::string, LayerZygote> zygotes;  // by their layer's id
   JobRunner* runner = nullptr;                 // of installs; outlives them
   const ArchiveUnpacker* unpacker = nullptr;   // of what installs left
-  const LivePolicy* policy = nullptr;  // of tenants' ceilings; null: none
+  const LivePolicy* policy = nullptr;  // null: tenants are limited by nothing
 };
 
-// Everything that a set's layer depends on.
-LayerKey KeyOf(const LibraryInstaller& installer,
-               const policy::LibrarySet& set);
+// Everything that a set's layer depends on. `owner` as in LayerKey.
+LayerKey KeyOf(const LibraryInstaller& installer, const policy::LibrarySet& set,
+               const std::string& owner = "");
 
 // Finds sets of libraries as layers, and installs those that aren't there.
 // Thread-safe.
@@ -81,6 +82,8 @@ class Libraries final : public LibraryFinder {
   std::shared_ptr<const LayerKey> KeyFor(const LibraryInstaller& installer,
                                          const LibraryRequest& wanted)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The owner that layers for this request have.
+  std::string OwnerFor(const LibraryRequest& wanted) const;
   absl::StatusOr<FoundLibraries> Find(const LibraryRequest& wanted,
                                       const LayerBuilds::Progress& progress,
                                       CancelToken& cancel);
@@ -100,8 +103,9 @@ class Libraries final : public LibraryFinder {
   uint32_t installing_ ABSL_GUARDED_BY(mutex_) = 0;
   // Those that wait among them; no zeros.
   std::map<std::string, uint64_t> installs_of_tenant_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::pair<const LibraryInstaller*,
-                     std::shared_ptr<const DecidedLibraries>>,
+  // With the owner.
+  std::map<std::tuple<const LibraryInstaller*,
+                      std::shared_ptr<const DecidedLibraries>, std::string>,
            std::shared_ptr<const LayerKey>>
       keys_ ABSL_GUARDED_BY(mutex_);
   // Pairs of a caller and the id of a layer.

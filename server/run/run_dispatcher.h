@@ -112,6 +112,7 @@ class RunDispatcher {
   void Shutdown();
 
   const Admission& admission() const { return admission_; }
+  Admission& admission() { return admission_; }
 
  private:
   // What Submit knows of a request, from step to step.

@@ -72,6 +72,7 @@ class CellRun {
     fate_ = kernels_.AskFate(kernel_);
     if (fate_.jail != nullptr) {
       before_ = fate_.jail->ReadCounters();
+      had_yielded_ = fate_.jail->cpu_turn().Begin();
       network_before_ = fate_.jail->ReadNetworkUse();
       result_.facts.filesystems_before = fate_.jail->FilesystemFills();
     }
@@ -229,6 +230,7 @@ class CellRun {
       patience_ = at_once ? now : After(now, kInterruptGrace);
       if (!at_once) kernels_.Signal(kernel_);
     }
+    if (limit_watch_.is_long()) fate_.jail->cpu_turn().Yield();
     return now < patience_ ? absl::OkStatus() : Kill(now);
   }
 
@@ -285,6 +287,7 @@ class CellRun {
     facts.wall_time = Between(start_, end_);
     output_.CollectResult(result_);
     if (fate_.jail == nullptr) return;
+    if (had_yielded_) fate_.jail->cpu_turn().Yield();
     const sandbox::JailCounters after = fate_.jail->ReadCounters();
     facts.counters = sandbox::Since(before_, after);
     facts.filesystems = fate_.jail->FilesystemFills();
@@ -350,6 +353,7 @@ class CellRun {
   const bool last_;  // see CellMode
   JailKernels::Fate fate_;
   sandbox::JailCounters before_;
+  bool had_yielded_ = false;  // the jail, before the cell
   // For a jail that has one.
   std::optional<sandbox::NetworkUse> network_before_;
   OutputPump output_;

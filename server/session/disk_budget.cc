@@ -1,6 +1,9 @@
 #include "server/session/disk_budget.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "server/base/errors.h"
+#include "server/base/strings.h"
 #include "server/identity/identity.h"
 
 namespace sandglass::server {
@@ -78,14 +81,16 @@ std::string DiskBudget::Describe() const {
                     " of them this caller's, which of the last quarter has no "
                     "more than what is left");
   }
-  if (tenant_ != nullptr && TenantMax() < max_) {
-    absl::StrAppend(&text, "; all of tenant ", tenant_->name, " may take ",
-                    TenantMax(),
-                    " bytes (ceilings.durable_bytes in its file), "
-                    "and have taken ",
-                    tenant_->used.load());
-  }
   return text;
+}
+
+absl::Status DiskBudget::Refusal(std::string_view whole, uint64_t bytes) const {
+  if (tenant_ != nullptr && tenant_->used + bytes > TenantMax()) {
+    return TenantCeiling(tenant_->name, "durable_bytes", tenant_->used,
+                         TenantMax(), absl::InfiniteDuration());
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("of ", AbslView(whole), " ", Describe()));
 }
 
 }  // namespace sandglass::server

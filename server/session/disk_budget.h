@@ -7,12 +7,18 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
 namespace sandglass::server {
+
+// The budget of what durable sessions keep, in refusals.
+inline constexpr std::string_view kDurableBytes =
+    "durable sessions (sessions.durable_bytes)";
 
 // A budget of bytes, on the disk or in memory: of everything that is kept there
 // together, or of one caller's part. Held by a shared_ptr. Thread-safe.
@@ -37,8 +43,12 @@ class DiskBudget : public std::enable_shared_from_this<DiskBudget> {
   bool full() const;
   uint64_t used() const { return used_; }
   uint64_t max() const { return max_; }
-  // The words of a refusal: how much there may be, and how much has been taken.
+  // How much there may be, and how much has been taken.
   std::string Describe() const;
+  // What is said when there is no room for so many bytes of what `whole` names.
+  // RESOURCE_EXHAUSTED; TENANT_CEILING with QuotaFailure where it is a
+  // tenant's.
+  absl::Status Refusal(std::string_view whole, uint64_t bytes) const;
 
  private:
   struct Tenant {

@@ -47,6 +47,16 @@ void JailProcesses::KillProcess(uint64_t id) {
   if (jail_.Lives()) (void)jail_.get()->KillByPid(id);
 }
 
+bool JailProcesses::BeginTurn() {
+  absl::MutexLock lock(&jail_.mutex());
+  return jail_.Lives() && jail_.get()->jail().cpu_turn().Begin();
+}
+
+void JailProcesses::YieldTurn() {
+  absl::MutexLock lock(&jail_.mutex());
+  if (jail_.Lives()) jail_.get()->jail().cpu_turn().Yield();
+}
+
 JailFacts JailProcesses::Facts() const {
   JailFacts facts;
   std::shared_ptr<sandbox::SessionJail> kept;

@@ -61,6 +61,9 @@ class JailProcesses {
       ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Like SessionJail::KillByPid; does nothing when the jail is dead.
   void KillProcess(uint64_t id) ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  // Like CpuTurn; nothing changes where the jail is dead.
+  bool BeginTurn() ABSL_LOCKS_EXCLUDED(jail_.mutex());
+  void YieldTurn() ABSL_LOCKS_EXCLUDED(jail_.mutex());
   // Ends the jail, for when a process in it can't be ended otherwise. All who
   // have processes in it get JailDied.
   void EndJail(const std::string& why) { jail_.EndJail(why); }

@@ -66,8 +66,7 @@ SessionCopy::~SessionCopy() { disk_->Release(bytes_); }
 
 absl::Status SessionCopy::Grow(uint64_t bytes) {
   if (!disk_->Acquire(bytes)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "of durable sessions (sessions.durable_bytes) ", disk_->Describe()));
+    return disk_->Refusal(kDurableBytes, bytes);
   }
   bytes_ += bytes;
   return absl::OkStatus();

@@ -169,8 +169,7 @@ absl::StatusOr<std::shared_ptr<SessionCopy>> SessionStore::Create(
     const internal::StoredSession& record, SessionCopy* parent) {
   const std::shared_ptr<DiskBudget> disk = disk_->ShareOf(record.caller());
   if (disk->full()) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "of durable sessions (sessions.durable_bytes) ", disk->Describe()));
+    return disk->Refusal(kDurableBytes, 1);
   }
   const std::string draft = absl::StrCat(kNew, record.session_id());
   if (::mkdirat(directory_.get(), draft.c_str(), 0700) != 0) {

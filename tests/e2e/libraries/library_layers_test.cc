@@ -2,6 +2,7 @@
 // libraries, and what operators do with what is installed.
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -11,10 +12,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "sandglass/v1/layer_service.grpc.pb.h"
 #include "tests/e2e/libraries/library_fixture.h"
 #include "tests/support/calls/sessions.h"
 #include "tests/support/host/host_image.h"
 #include "tests/support/network/tls_world.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -356,6 +359,51 @@ TEST_F(LibraryFaults, InstallsGoOnAfterTheProfilesWereReadAgain) {
       },
       absl::Seconds(20)));
   RunUntilOk(Importing({"part"}));
+  StopDaemon();
+}
+
+class LibrariesOfTenants : public LibraryFaults {
+ protected:
+  // What the daemon tells of its policy.
+  v1::PolicyState Policy() {
+    v1::GetServerInfoResponse info;
+    EXPECT_THAT(client().Info(&info), IsOk());
+    return info.policy();
+  }
+  // The set's use: whether it had to be installed.
+  bool Installs() {
+    const RunResult result = client().Run(Importing({"sample==1.0"}));
+    EXPECT_THAT(result, IsOk());
+    EXPECT_EQ(result.response.stdout().data(), "ok\n");
+    return result.response.libraries().installed();
+  }
+};
+
+TEST_F(LibrariesOfTenants, ATenantMayHaveThemForItself) {
+  std::filesystem::create_directory(place_ + "/tenants");
+  const std::string file = place_ + "/tenants/local.json";
+  WriteFile(file, "{}");
+  DaemonOptions options = LibraryOptions(place_);
+  options.config = absl::StrCat(R"({"tenants_dir": ")", place_,
+                                R"(/tenants", )", options.config->substr(1));
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
+  EXPECT_TRUE(Installs());
+  EXPECT_FALSE(Installs());
+  WriteFile(file, R"({"libraries": "own"})");
+  daemon().Signal(SIGHUP);
+  ASSERT_TRUE(
+      WaitUntil([&] { return Policy().reloads() == 1; }, absl::Seconds(30)));
+  // What was there is everybody's.
+  EXPECT_TRUE(Installs());
+  EXPECT_FALSE(Installs());
+  // Both installed the same files, which are kept once.
+  const auto stub = v1::LayerService::NewStub(grpc::CreateChannel(
+      daemon().address(), grpc::InsecureChannelCredentials()));
+  v1::ListLayersResponse answer;
+  grpc::ClientContext context;
+  ASSERT_THAT(stub->ListLayers(&context, {}, &answer), IsOk());
+  ASSERT_THAT(answer.layers(), SizeIs(1));
+  EXPECT_THAT(answer.layers(0).sets(), ElementsAre("sample==1.0"));
   StopDaemon();
 }
 

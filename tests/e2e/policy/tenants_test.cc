@@ -167,5 +167,31 @@ TEST_F(Tenants, WhatTheirFilesSayHolds) {
   }
 }
 
+TEST_F(Tenants, WhatTheyHaveUsedCountsAfterARestart) {
+  Write(R"({"budgets": {"hour": {"runs": 2}}})");
+  DaemonOptions options{
+      .config = absl::StrCat(R"({"tenants_dir": ")", directory_, "\"}")};
+  ASSERT_NO_FATAL_FAILURE(StartDaemon(options));
+  EXPECT_THAT(Bash("true"), IsOk());
+  daemon().Signal(SIGTERM);
+  ASSERT_TRUE(daemon().Wait(absl::Seconds(30)).has_value());
+
+  options.directory = daemon().directory();
+  auto second = Daemon::Start(options);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT((*second)->client().Run(testing::Bash("true")), IsOk());
+  // One that is killed has written it down a little earlier.
+  absl::SleepFor(absl::Seconds(6));
+  (*second)->Signal(SIGKILL);
+  ASSERT_TRUE((*second)->Wait(absl::Seconds(30)).has_value());
+
+  auto third = Daemon::Start(options);
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_EQ((*third)->client().Run(testing::Bash("true")).status.error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const absl::Status stopped = (*third)->Stop();
+  EXPECT_TRUE(stopped.ok()) << stopped.message();
+}
+
 }  // namespace
 }  // namespace sandglass::testing

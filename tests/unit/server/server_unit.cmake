@@ -95,7 +95,8 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/tls/tls_context_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/fair_queue_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/run_times_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/tenant_limits_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/tenant_limits_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/budget_keeper_test.cc)
 target_link_libraries(server_unit_test PRIVATE
   sandglass_server GTest::gmock_main OpenSSL::SSL PkgConfig::LIBZIP)
 target_compile_definitions(server_unit_test PRIVATE

@@ -25,9 +25,10 @@ CHANNEL_OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.http2.max_pings_without_data", 0),
-    # A daemon that is started again is found soon.
+    # A daemon that is started again is found soon. (What gRPC calls the least
+    # pause bounds how long a connection may take to be made, as TLS over a slow
+    # network does. It stays gRPC's own, of 20 s.)
     ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 500),
     ("grpc.use_local_subchannel_pool", 1),
 )

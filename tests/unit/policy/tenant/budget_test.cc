@@ -105,5 +105,36 @@ TEST(BudgetUse, WithoutBudgetsNothingIsUsedUp) {
   EXPECT_FALSE(use.FindSpent(Budgets(), kStart).has_value());
 }
 
+TEST(BudgetUse, GoesOnInTheNextProcess) {
+  BudgetUse use;
+  use.Add(Of(Resource::kRuns, 3), kStart);
+  use.Add(Of(Resource::kRuns, 4), kStart + absl::Minutes(30));
+  use.Add(Of(Resource::kCpuSeconds, 5), kStart + absl::Minutes(30));
+  const absl::Time kept_at = kStart + absl::Minutes(40);
+  // The next one's clock has another beginning.
+  const absl::Time then = absl::FromUnixSeconds(1000);
+  BudgetUse next(use.Keep(kept_at), then);
+  for (const int minutes : {0, 5, 19, 20, 21, 50, 51, 52, 1440, 3000}) {
+    for (const BudgetSpan span : {BudgetSpan::kHour, BudgetSpan::kDay}) {
+      EXPECT_EQ(next.Used(span, then + absl::Minutes(minutes)),
+                use.Used(span, kept_at + absl::Minutes(minutes)))
+          << minutes;
+    }
+  }
+  EXPECT_EQ(
+      BudgetUse(BudgetUse().Keep(kStart), then).Used(BudgetSpan::kDay, then),
+      Amounts());
+}
+
+// A file that isn't quite ours does no harm.
+TEST(SlidingWindow, OddValuesAreBounded) {
+  SlidingWindow::Kept kept;
+  kept.into_newest = absl::Hours(99);
+  kept.steps.assign(500, Of(Resource::kRuns, 1));
+  SlidingWindow hour(absl::Hours(1), kept, kStart);
+  EXPECT_LE(Runs(hour, kStart), 61);
+  EXPECT_EQ(Runs(hour, kStart + absl::Hours(2)), 0);
+}
+
 }  // namespace
 }  // namespace sandglass::policy

@@ -45,7 +45,8 @@ TEST(Tenant, AllKeysAreRead) {
                            "egress_bytes": "11MiB"},
                   "day": {"runs": 12}},
       "shares": true,
-      "compile_cache": "own"})");
+      "compile_cache": "own",
+      "libraries": "own"})");
   ASSERT_TRUE(tenant.ok()) << tenant.status();
   EXPECT_EQ(tenant->weight, 1000u);
   EXPECT_EQ(tenant->priority, Priority::kBatch);
@@ -73,6 +74,7 @@ TEST(Tenant, AllKeysAreRead) {
   EXPECT_TRUE(std::isinf(tenant->budgets.day.most[Resource::kCpuSeconds]));
   EXPECT_TRUE(tenant->shares);
   EXPECT_TRUE(tenant->own_compile_cache);
+  EXPECT_TRUE(tenant->own_libraries);
 }
 
 TEST(Tenant, WhatIsWrongIsNamed) {
@@ -100,6 +102,7 @@ TEST(Tenant, WhatIsWrongIsNamed) {
        "/budgets/hour/egress_bytes"},
       {R"({"shares": 1})", "/shares"},
       {R"({"compile_cache": "off"})", "/compile_cache"},
+      {R"({"libraries": {}})", "/libraries"},
       {R"([])", "team-a.json"},
       {R"({"weight": 1, "weight": 2})", "weight"},
   };

@@ -197,6 +197,11 @@ TEST_F(ConfigTest, WhatCheckPrintsIsAConfigFile) {
   const auto again = Load(ConfigToJson(*defaults));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(ConfigToJson(*again), ConfigToJson(*defaults));
+  const auto bounded = Load(R"({"sessions": {"memory": "8GiB"}})");
+  ASSERT_TRUE(bounded.ok()) << bounded.status();
+  const auto same = Load(ConfigToJson(*bounded));
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(same->sessions.memory_bytes, uint64_t{8} << 30);
 }
 
 TEST_F(ConfigTest, ImagesHaveANameAndAPlace) {

@@ -166,12 +166,11 @@ const Place kPlaces[] = {
       "docs/configuration.md"}},
     {"PortTaken",
      "python3 -c \"import socket, time; s = socket.create_server("
-     "(\\\"127.0.0.1\\\", 47214)); time.sleep(60)\" & "
-     // 47214 as the kernel writes it.
-     "P=$!; while kill -0 $P && ! grep -q :B86E /proc/net/tcp; do "
-     "sleep 0.1; done; "
-     "$CHECK --listen 127.0.0.1:47214; E=$?; kill $P; exit $E",
-     {"listen: can't listen on 127.0.0.1:47214: Address already in use"}},
+     "(\\\"127.0.0.1\\\", 0)); print(s.getsockname()[1], flush=True); "
+     "time.sleep(60)\" >$T/port & "
+     "P=$!; while kill -0 $P && ! [ -s $T/port ]; do sleep 0.1; done; "
+     "$CHECK --listen 127.0.0.1:$(cat $T/port); E=$?; kill $P; exit $E",
+     {"listen: can't listen on 127.0.0.1:", ": Address already in use"}},
 };
 
 class PlaceTest : public ::testing::TestWithParam<Place> {};

@@ -1,7 +1,10 @@
 #include <memory>
 
+#include "absl/strings/cord.h"
 #include "gmock/gmock.h"
+#include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
+#include "server/base/errors.h"
 #include "server/session/session_copy.h"
 
 namespace sandglass::server {
@@ -46,10 +49,17 @@ TEST(DiskBudget, ATenantsCallersTogetherHaveItsCeiling) {
   EXPECT_FALSE(two->Acquire(41));
   EXPECT_TRUE(two->Acquire(40));
   EXPECT_TRUE(two->full());
-  EXPECT_THAT(two->Describe(),
-              HasSubstr("all of tenant low may take 100 bytes "
-                        "(ceilings.durable_bytes in its file), and have taken "
-                        "100"));
+  const absl::Status refused =
+      FilesNotSaved("session s", two->Refusal(kDurableBytes, 1));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("tenant low has 100 of at most 100 "
+                        "(ceilings.durable_bytes in its file)"));
+  google::rpc::QuotaFailure quota;
+  const auto payload =
+      refused.GetPayload(absl::StrCat(kErrorTypePrefix, quota.GetTypeName()));
+  ASSERT_TRUE(payload.has_value());
+  ASSERT_TRUE(quota.ParseFromString(std::string(*payload)));
+  EXPECT_EQ(quota.violations(0).subject(), "tenant:low");
   EXPECT_TRUE(all->ShareOf("high/one")->Acquire(500));
   most = 101;
   EXPECT_FALSE(two->full());

@@ -55,9 +55,10 @@ policy::Limits SomeLimits() {
   return limits;
 }
 
-// For what isn't about samples.
+// For what isn't about samples, nor about long runs.
 LimitWatch WithoutSamples(const policy::Limits& limits) {
-  LimitWatch watch(limits, kShortestCpuCheck, absl::InfiniteDuration());
+  LimitWatch watch(limits, kShortestCpuCheck, absl::InfiniteDuration(),
+                   absl::InfiniteDuration());
   watch.Begin(kStart);
   return watch;
 }
@@ -248,6 +249,26 @@ TEST(LimitWatch, AfterTheEndOnlyOutputCounts) {
   EXPECT_EQ(kill->reason, KillReason::kOutput);
   EXPECT_EQ(kill->measured, 101u);
   EXPECT_EQ(kill->after, absl::Seconds(3));
+}
+
+TEST(LimitWatch, SaysOnceItHasComputedForLong) {
+  const policy::Limits limits = SomeLimits();
+  LimitWatch watch(limits, kShortestCpuCheck, absl::InfiniteDuration());
+  watch.Begin(kStart);
+  FakeMeter meter;
+  EXPECT_EQ(watch.next(), At(kLongRun));
+  meter.cpu = kLongRun - absl::Milliseconds(1);
+  EXPECT_EQ(watch.Check(At(kLongRun), meter, kNobody, 0), std::nullopt);
+  EXPECT_FALSE(watch.is_long());
+  // It is asked again, ever more seldom.
+  EXPECT_EQ(watch.next(), At(3 * kLongRun));
+  EXPECT_EQ(watch.Check(watch.next(), meter, kNobody, 0), std::nullopt);
+  EXPECT_EQ(watch.next(), At(7 * kLongRun));
+  meter.cpu = kLongRun;
+  EXPECT_EQ(watch.Check(watch.next(), meter, kNobody, 0), std::nullopt);
+  EXPECT_TRUE(watch.is_long());
+  // And no more once that is known.
+  EXPECT_GE(watch.next(), At(absl::Seconds(9)));
 }
 
 }  // namespace
