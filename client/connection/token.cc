@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/base/terminal_filter.h"
@@ -70,10 +71,19 @@ class TokenPlugin final : public grpc::MetadataCredentialsPlugin {
 
 }  // namespace
 
+std::string VisibleFileName(const std::string& path) {
+  const bool is_token = path.find('/') == std::string::npos &&
+                        (absl::StartsWith(path, "sg_") ||
+                         absl::StartsWith(path, "eyJ"));  // a JWT's beginning
+  return is_token ? "NAME (that is a token itself: put it into a file of your "
+                    "own, or into SANDGLASS_TOKEN)"
+                  : VisibleText(path);
+}
+
 absl::StatusOr<std::string> ReadSecretFile(const std::string& flag,
                                            const std::string& path,
                                            size_t max_bytes) {
-  const std::string where = absl::StrCat(flag, " ", VisibleText(path));
+  const std::string where = absl::StrCat(flag, " ", VisibleFileName(path));
   // A FIFO must not hold us up.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {

@@ -13,6 +13,9 @@ namespace sandglass::client {
 // The metadata by which a caller proves who it is.
 constexpr char kAuthorization[] = "authorization";
 
+// The name of a file of secrets, for messages. A token in its place isn't shown.
+std::string VisibleFileName(const std::string& path);
+
 // Reads a file that is a secret: a regular file of at most `max_bytes` that
 // only its owner, this user or root, can read. `flag` says what named it.
 absl::StatusOr<std::string> ReadSecretFile(const std::string& flag,

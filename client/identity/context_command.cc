@@ -14,6 +14,7 @@
 #include "client/connection/address.h"
 #include "client/connection/contexts.h"
 #include "client/connection/daemon.h"
+#include "client/connection/token.h"
 #include "nlohmann/json.hpp"
 
 namespace sandglass::client {
@@ -106,7 +107,7 @@ absl::StatusOr<Endpoint> FromFlags(const EndpointFlags& flags) {
     field.to = std::filesystem::absolute(*field.from, error).string();
     if (!error && std::filesystem::exists(field.to, error)) continue;
     return absl::NotFoundError(absl::StrCat(
-        field.flag, " ", VisibleText(*field.from), ": there is no such file"));
+        field.flag, " ", VisibleFileName(*field.from), ": there is no such file"));
   }
   return endpoint;
 }

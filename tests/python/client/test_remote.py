@@ -130,6 +130,11 @@ def test_the_variables_and_the_contexts_are_those_of_the_command(
     with pytest.raises(ValueError, match="'none': there is no such context"):
         Client(context="none")
     config = tmp_path / "sandglass" / "config"
+    # Comments are left out, and what looks like one in a text is none.
+    written = json.loads(config.read_text())
+    written["contexts"]["team"]["address"] = f"https://{remote.address}"
+    config.write_text(f"// Ours.\n{json.dumps(written)} /* and\nno more */\n")
+    Client().info()
     config.write_text("{\n")
     with pytest.raises(ValueError, match=f"{config}.*move it away"):
         Client()
@@ -184,6 +189,13 @@ def test_what_contradicts_itself_is_refused(monkeypatch, tmp_path):
     for proof in ({"cert": "c"}, {"key": "k"}, {"token": "a", "token_file": "b"}):
         with pytest.raises(ValueError, match="both"):
             Client("h:1", **proof)
+    # What was meant as the token is not shown.
+    with (
+        pytest.raises(ValueError, match="that is a token itself") as meant,
+        Client("h:1", token_file="sg_2718281828459045") as broken,
+    ):
+        broken.info()
+    assert "2718281828459045" not in str(meant.value)
     with pytest.raises(ValueError, match="ca: the client has these already"):
         Sandbox(client=Client("unix:/x"), ca="y")
     monkeypatch.setenv("SANDGLASS_TOKEN", "a")

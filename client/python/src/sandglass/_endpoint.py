@@ -186,13 +186,23 @@ def _contexts_path() -> str:
     return f"{base}/sandglass/config" if base else ""
 
 
+def _without_comments(text: str) -> str:
+    """JSON of which nothing is left out but comments, each for a blank."""
+    import re
+
+    token = r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/'
+    return re.sub(
+        token, lambda found: found[0] if found[0][0] == '"' else " ", text, flags=re.S
+    )
+
+
 def _contexts() -> Mapping[str, Any]:
     import json
 
     path = _contexts_path()
     try:
         with open(path, encoding="utf-8") as file:
-            contexts = json.load(file)
+            contexts = json.loads(_without_comments(file.read()))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -240,6 +250,11 @@ def _system_authorities() -> bytes:
 
 
 def _read_secret(what: str, path: str) -> str:
+    if "/" not in path and path.startswith(("sg_", "eyJ")):
+        raise ValueError(
+            f"{what}: that is a token itself: put it into a file of your own, or "
+            "give it as token"
+        )
     # A FIFO must not hold us up.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         found = os.fstat(file.fileno())
