@@ -21,7 +21,7 @@ using make_error::MakeWith;
 using make_error::Seconds;
 
 // Part of the space that trailing metadata has: the details go there, 4/3 of
-// their size in base64, beside the message, which server/rpc/grpc_status.cc
+// their size in base64, beside the message, which server/edge/grpc_status.cc
 // bounds.
 constexpr size_t kMaxViolationBytes = 2560;
 constexpr absl::Duration kRetryAfterFailure = absl::Seconds(1);

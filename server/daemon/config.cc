@@ -13,6 +13,7 @@
 #include "policy/text/names.h"
 #include "server/admission/admission_config.h"
 #include "server/base/accounts.h"
+#include "server/base/random_id.h"
 #include "server/base/strings.h"
 #include "server/daemon/listen_config.h"
 
@@ -344,6 +345,13 @@ absl::Status ReadFile(const std::string& path, Config& config,
       config.max_message_bytes);
   ReadLog(root, config);
   config.excuse_missing = root.Strings("excuse_missing", config.excuse_missing);
+  config.node_name = root.String("node_name", "");
+  if (!config.node_name.empty() && !IsNodeName(config.node_name)) {
+    root.AddError("node_name",
+                  absl::StrCat(Quoted(config.node_name),
+                               " is not at most 32 of a-z, 0-9 and "
+                               "\"-\""));
+  }
   ReadApprovers(root, config);
   config.canaries = root.Bool("canaries", config.canaries);
   return document->Finish();
@@ -477,6 +485,7 @@ std::string ConfigToJson(const Config& config) {
        {{"level", NameOf(config.log_level, kLogLevels)},
         {"format", NameOf(config.log_format, kLogFormats)}}},
       {"excuse_missing", config.excuse_missing},
+      {"node_name", config.node_name},
       {"approvers", config.approvers},
       {"identity", IdentityToJson(config.identity)},
       {"canaries", config.canaries}};

@@ -105,6 +105,7 @@ struct Config {
   LogFormat log_format = LogFormat::kText;
   std::vector<std::string> excuse_missing;
   std::vector<std::string> approvers;  // accounts or numbers
+  std::string node_name;  // by which gateways know it; empty: none does
   IdentityConfig identity;
   ApprovalOptions approvals;
   // Whether each language is tried under each system call filter when the

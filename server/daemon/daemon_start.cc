@@ -16,7 +16,9 @@
 #include "server/base/clock.h"
 #include "server/base/errors.h"
 #include "server/base/log.h"
+#include "server/base/memory_budget.h"
 #include "server/base/notify.h"
+#include "server/base/random_id.h"
 #include "server/base/strings.h"
 #include "server/base/tcp_socket.h"
 #include "server/base/version.h"
@@ -26,9 +28,11 @@
 #include "server/daemon/pool_plan.h"
 #include "server/daemon/running_daemon.h"
 #include "server/daemon/wall_clock_watch.h"
+#include "server/edge/identity_service.h"
+#include "server/edge/socket_tap.h"
 #include "server/languages/fill_jail.h"
+#include "server/rpc/node_service.h"
 #include "server/rpc/services.h"
-#include "server/rpc/socket_tap.h"
 #include "server/session/jail_host.h"
 
 namespace sandglass::server {
@@ -72,6 +76,7 @@ Acceptor::Handover HandoverTo(GrpcServer& server) {
 
 // ORDER: each step may use what the steps before it made.
 absl::Status RunningDaemon::Start() {
+  SetNodeName(config_.node_name);
   if (absl::Status done = WatchProcess(); !done.ok()) return done;
   if (absl::Status done = StartAudit(); !done.ok()) return done;
   StartPool();
@@ -304,6 +309,46 @@ void RunningDaemon::MakeServices() {
   services_.push_back(
       MakeOperatorService(operations_, *call_threads_, *peers_));
   services_.push_back(MakeIdentityService(*call_threads_, *peers_));
+  services_.push_back(
+      MakeNodeService({.name = config_.node_name,
+                       .offer = [this] { return MakeOffer(); },
+                       .load = [this] { return MakeLoad(); },
+                       .over = [this] { return serving_over_.load(); }},
+                      *peers_));
+}
+
+node::v1::Offer RunningDaemon::MakeOffer() const {
+  const std::shared_ptr<const PolicySet> policy = policy_.Get();
+  node::v1::Offer offer;
+  for (const policy::Language& language : policy->languages().languages()) {
+    if (Usable(language).ok()) offer.add_languages(language.id);
+  }
+  for (const policy::SharedProfile& profile : policy->profiles()) {
+    offer.add_profiles(profile->name);
+  }
+  for (const std::string& image : policy->languages().images()) {
+    offer.add_images(image);
+  }
+  offer.set_version(kVersion);
+  return offer;
+}
+
+node::v1::Load RunningDaemon::MakeLoad() const {
+  const Admission& admission = dispatcher_->admission();
+  const Admission::Snapshot now = admission.snapshot();
+  node::v1::Load load;
+  load.set_draining(!operations_.readiness().Ready());
+  load.set_max_running(admission.options().max_running);
+  load.set_running(now.running);
+  load.set_max_queued(admission.options().max_queued);
+  load.set_queued(now.queued);
+  load.set_memory_budget_bytes(admission.options().memory_budget_bytes);
+  load.set_memory_reserved_bytes(now.memory_reserved_bytes);
+  load.set_max_sessions(config_.sessions.max());
+  load.set_sessions(static_cast<uint32_t>(sessions_->size()));
+  load.set_available_memory_bytes(
+      static_cast<uint64_t>(std::max(int64_t{0}, SpareBesidePrograms())));
+  return load;
 }
 
 absl::Status RunningDaemon::ServeOperations() {
@@ -339,8 +384,13 @@ absl::Status RunningDaemon::StartGrpc() {
   absl::StatusOr<std::unique_ptr<GrpcServer>> grpc = GrpcServer::Start(
       services_,
       {.max_message_bytes = static_cast<int>(config_.max_message_bytes),
-       .metrics = &operations_.metrics(),
-       .calls = &peers_->calls()});
+       .record =
+           [this](const char* method, int code, absl::Duration took) {
+             operations_.metrics().RecordCall(method, code, took);
+           },
+       .calls = &peers_->calls(),
+       .health_services = {Readiness::Services().begin(),
+                           Readiness::Services().end()}});
   if (!grpc.ok()) return grpc.status();
   grpc_ = *std::move(grpc);
   return CheckTaps(HandoverTo(*grpc_));

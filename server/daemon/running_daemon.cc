@@ -22,8 +22,8 @@
 #include "server/daemon/log_bound.h"
 #include "server/daemon/wall_clock_watch.h"
 #include "server/daemon/watchdog.h"
-#include "server/rpc/connection_tap.h"
-#include "server/rpc/cut_connections.h"
+#include "server/edge/connection_tap.h"
+#include "server/edge/cut_connections.h"
 
 namespace sandglass::server {
 namespace {
@@ -116,6 +116,7 @@ void RunningDaemon::StopAccepting() {
 }
 
 void RunningDaemon::StopServing(absl::Duration timeout) {
+  serving_over_ = true;
   ConnectionTap::HideNewCalls();
   // Calls that gRPC already knows are answered meanwhile. Besides, a client
   // whose own last bytes meet a closed socket throws away what it has not read

@@ -2,6 +2,7 @@
 #define SANDGLASS_SERVER_DAEMON_RUNNING_DAEMON_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,12 +16,17 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
+#include "sandglass/node/v1/node.pb.h"
 #include "server/admission/budget_keeper.h"
 #include "server/base/call_threads.h"
 #include "server/daemon/daemon_audit.h"
 #include "server/daemon/daemon_start.h"
 #include "server/daemon/install_runner.h"
 #include "server/daemon/run_gate.h"
+#include "server/edge/acceptor.h"
+#include "server/edge/grpc_server.h"
+#include "server/edge/peers.h"
+#include "server/edge/request_room.h"
 #include "server/exec/exec_table.h"
 #include "server/job/refused_calls.h"
 #include "server/languages/languages.h"
@@ -33,10 +39,6 @@
 #include "server/ops/server_info.h"
 #include "server/phases/compile_cache.h"
 #include "server/pool/jail_pool.h"
-#include "server/rpc/acceptor.h"
-#include "server/rpc/grpc_server.h"
-#include "server/rpc/peers.h"
-#include "server/rpc/request_room.h"
 #include "server/run/approvals.h"
 #include "server/run/job_router.h"
 #include "server/run/policy_questions.h"
@@ -94,6 +96,9 @@ class RunningDaemon final : OperatedDaemon,
   absl::Status StartExecs();
   absl::Status OpenCredentials();
   void MakeServices();
+  // What gateways are told.
+  node::v1::Offer MakeOffer() const;
+  node::v1::Load MakeLoad() const;
   absl::Status ServeOperations();
   // Unless it has a socket already. It is kept for the next daemon.
   absl::Status Listen();
@@ -169,6 +174,7 @@ class RunningDaemon final : OperatedDaemon,
   std::optional<ApprovalTable> approvals_;
   std::optional<RunDispatcher> dispatcher_;
   std::optional<BudgetKeeper> budgets_;
+  std::atomic<bool> serving_over_ = false;
   std::optional<PolicyQuestions> questions_;
   ServerInfoSources info_;
   std::optional<RequestRoom> request_room_;

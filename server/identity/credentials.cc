@@ -83,7 +83,20 @@ absl::StatusOr<Identity> Credentials::Authenticate(
   return identity;
 }
 
+absl::StatusOr<Identity> Credentials::Vouch(const Identity& connection,
+                                            std::optional<Identity> caller) {
+  if (!connection.is_gateway || !caller.has_value() ||
+      connection.expires <= absl::Now()) {
+    return Refuse(Refusal::kBadCredentials, connection, BadCredentials());
+  }
+  caller->gateway = connection.name;
+  caller->shares_tenant = rules(caller->tenant).shares;
+  return *std::move(caller);
+}
+
 bool Credentials::Holds(const Identity& identity) const {
+  // A gateway ends the calls whose proof has ended by itself.
+  if (!identity.gateway.empty()) return true;
   switch (identity.proof) {
     case Proof::kToken:
       return tokens_ != nullptr && tokens_->Has(identity.token_id);

@@ -96,6 +96,12 @@ class Credentials {
       absl::Span<const absl::string_view> authorization)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Who calls on a gateway's connection: `caller`, as the gateway says; nullopt
+  // when it says nothing, or nothing that can be. UNAUTHENTICATED, too, when
+  // the connection is no gateway's, or its certificate has ended.
+  absl::StatusOr<Identity> Vouch(const Identity& connection,
+                                 std::optional<Identity> caller);
+
   Rules rules(const std::string& tenant) const {
     return rules_ ? rules_(tenant) : Rules();
   }

@@ -54,7 +54,8 @@ bool IsTenantName(absl::string_view text) {
 }
 
 bool IsPrincipalName(absl::string_view tenant, absl::string_view text) {
-  for (const char* reserved : {"uid:", "tcp:", "tls:"}) {
+  for (const char* reserved :
+       {"uid:", "tcp:", kStrangerPrefix, kGatewayPrefix}) {
     if (absl::StartsWith(text, reserved)) return false;
   }
   return text != "others" && !text.empty() &&

@@ -18,6 +18,9 @@ namespace sandglass::server {
 // otherwise.
 inline constexpr char kLocalTenant[] = "local";
 
+// The names of gateways' connections begin so.
+inline constexpr char kGatewayPrefix[] = "gateway:";
+
 // The names of those who came over TLS and have proved nothing yet begin so.
 inline constexpr char kStrangerPrefix[] = "tls:";
 
@@ -62,6 +65,11 @@ struct Identity {
   // Where the connection comes from: an IP address, or nothing on the unix
   // socket.
   std::string address;
+  // Of a connection: whether it is a gateway's. Each of its calls says by
+  // itself who sent it.
+  bool is_gateway = false;
+  // The gateway that has proved who this is; empty: it was proved here.
+  std::string gateway;
 
   // Who in the tenant: the rest of the name.
   absl::string_view principal() const;
@@ -94,7 +102,8 @@ bool IsTenantName(absl::string_view text);
 // At most 128 of A-Z, a-z, 0-9 and "._@:/-", of which the first is a letter or
 // a digit. In the tenant "local" what stands before a "/" isn't the name of a
 // tenant, as in "spiffe://...". Names that accounts and addresses have by
-// themselves aren't for others: "uid:...", "tcp:...", "tls:...", "others".
+// themselves aren't for others: "uid:...", "tcp:...", "tls:...",
+// "gateway:...", "others".
 bool IsPrincipalName(absl::string_view tenant, absl::string_view text);
 
 // An account of this machine on the unix socket: root may do everything, others

@@ -48,16 +48,26 @@ void ReadAccount(policy::JsonObject& object, LocalAccounts& accounts) {
   }
 }
 
+void CheckCertificateName(const char* key, const std::string& name,
+                          policy::JsonObject& object) {
+  const size_t star = name.find('*');
+  if (name.empty() || (star != std::string::npos && star + 1 != name.size())) {
+    object.AddError(key, absl::StrCat(Quoted(name),
+                                      " is not a certificate's URI or DNS "
+                                      "name, at most with a * at its end"));
+  }
+}
+
+// Whether a name in a configuration is that of this certificate.
+bool Fits(absl::string_view rule, const std::string& name) {
+  return absl::ConsumeSuffix(&rule, "*") ? absl::StartsWith(name, rule)
+                                         : name == rule;
+}
+
 CertificateRule ReadCertificate(policy::JsonObject& object) {
   CertificateRule rule;
   rule.name = object.String("name");
-  const size_t star = rule.name.find('*');
-  if (rule.name.empty() ||
-      (star != std::string::npos && star + 1 != rule.name.size())) {
-    object.AddError("name", absl::StrCat(Quoted(rule.name),
-                                         " is not a certificate's URI or DNS "
-                                         "name, at most with a * at its end"));
-  }
+  CheckCertificateName("name", rule.name, object);
   rule.tenant = ReadTenant(object);
   rule.scopes = ReadScopes(object, Scopes::Usual());
   return rule;
@@ -138,6 +148,17 @@ void ReadIdentityConfig(policy::JsonObject& root, IdentityConfig& config) {
       config.certificates.push_back(ReadCertificate(each));
     }
   }
+  if (object->Has("gateways")) {
+    config.gateways = object->Strings("gateways");
+    for (const std::string& name : config.gateways) {
+      CheckCertificateName("gateways", name, *object);
+    }
+    if (!config.gateways.empty() && root.String("node_name", "").empty()) {
+      root.AddError("node_name",
+                    "is needed beside identity.gateways: ids of sessions and "
+                    "runs tell gateways by it which node has them");
+    }
+  }
   if (object->Has("jwt")) {
     for (policy::JsonObject& each : object->Objects("jwt")) {
       config.jwt.push_back(ReadIssuer(each));
@@ -173,17 +194,21 @@ nlohmann::ordered_json IdentityToJson(const IdentityConfig& config) {
   return {{"tokens_dir", config.tokens_dir},
           {"accounts", std::move(accounts)},
           {"certificates", std::move(certificates)},
+          {"gateways", config.gateways},
           {"jwt", std::move(issuers)}};
 }
 
 std::optional<Identity> IdentityOfCertificate(const IdentityConfig& config,
                                               const std::string& name) {
+  for (const std::string& gateway : config.gateways) {
+    if (!Fits(gateway, name) || !IsPrincipalName(kLocalTenant, name)) continue;
+    Identity identity{.name = absl::StrCat(kGatewayPrefix, name)};
+    identity.proof = Proof::kCertificate;
+    identity.is_gateway = true;
+    return identity;
+  }
   for (const CertificateRule& rule : config.certificates) {
-    absl::string_view start = rule.name;
-    const bool fits = absl::ConsumeSuffix(&start, "*")
-                          ? absl::StartsWith(name, start)
-                          : name == rule.name;
-    if (!fits || !IsPrincipalName(rule.tenant, name)) continue;
+    if (!Fits(rule.name, name) || !IsPrincipalName(rule.tenant, name)) continue;
     Identity identity{.name = NameOf(rule.tenant, name)};
     identity.tenant = rule.tenant;
     identity.scopes = rule.scopes;

@@ -26,6 +26,9 @@ struct IdentityConfig {
   LocalAccounts accounts;
   // The first that fits counts.
   std::vector<CertificateRule> certificates;
+  // The certificates, by names as those of rules have them, whose connections
+  // are gateways'. These count before the rules.
+  std::vector<std::string> gateways;
   std::vector<JwtIssuer> jwt;
 };
 

@@ -36,6 +36,12 @@ absl::Status TooManyRefusals(absl::Duration wait) {
       absl::FormatDuration(absl::Ceil(wait, absl::Seconds(1))));
 }
 
+absl::Status NotAGateway() {
+  return Make(Code::kPermissionDenied, "NOT_A_GATEWAY",
+              "this is for gateways: connections by a certificate that "
+              "identity.gateways of the node's configuration names");
+}
+
 absl::Status MissingScope(const std::string& whose, const std::string& scope) {
   return MakeWith({{"scope", scope}}, Code::kPermissionDenied, "MISSING_SCOPE",
                   absl::StrCat(whose, " has not the scope ", scope,

@@ -24,6 +24,8 @@ absl::Status TooManyRefusals(absl::Duration wait);
 absl::Status MissingScope(const std::string& whose, const std::string& scope);
 // PERMISSION_DENIED, "READ_ONLY".
 absl::Status ReadOnlyCaller(const std::string& whose);
+// PERMISSION_DENIED, "NOT_A_GATEWAY".
+absl::Status NotAGateway();
 // FAILED_PRECONDITION, "NO_TOKEN_FILE".
 absl::Status NoTokenFile();
 // NOT_FOUND, "TOKEN_NOT_FOUND".

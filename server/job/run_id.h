@@ -7,8 +7,8 @@
 
 namespace sandglass::server {
 
-// Returns "run-" and 16 hexadecimal digits from the kernel's random source.
-inline std::string NewRunId() { return RandomId("run-", 8); }
+// As NodeId says.
+inline std::string NewRunId() { return NodeId("run-"); }
 
 }  // namespace sandglass::server
 

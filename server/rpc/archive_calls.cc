@@ -12,7 +12,6 @@ using sandbox::FileAgent;
 using sandbox::FileCode;
 using Work = FileSession::Work;
 
-constexpr size_t kChunkBytes = size_t{256} << 10;
 constexpr std::string_view kIncomplete = "the archive is incomplete";
 constexpr uint64_t kAnySize = uint64_t{1} << 62;
 constexpr uint32_t kMaxEntries = 1'000'000;

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
+#include "server/edge/message_codec.h"
 #include "server/exec/exec_answers.h"
 #include "server/exec/exec_request.h"
-#include "server/rpc/message_codec.h"
 
 namespace sandglass::server {
 namespace {

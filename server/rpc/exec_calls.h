@@ -12,12 +12,12 @@
 #include "absl/time/time.h"
 #include "sandglass/v1/exec.pb.h"
 #include "server/base/errors.h"
+#include "server/edge/answer_room.h"
+#include "server/edge/grpc_status.h"
+#include "server/edge/unary_call.h"
 #include "server/exec/exec.h"
 #include "server/exec/exec_table.h"
 #include "server/identity/identity.h"
-#include "server/rpc/answer_room.h"
-#include "server/rpc/grpc_status.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 

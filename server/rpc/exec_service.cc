@@ -1,11 +1,11 @@
 #include <memory>
 
 #include "sandglass/v1/exec_service.grpc.pb.h"
+#include "server/edge/unary_call.h"
 #include "server/exec/exec_request.h"
 #include "server/rpc/exec_calls.h"
 #include "server/rpc/execute_call.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {

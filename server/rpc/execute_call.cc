@@ -4,9 +4,9 @@
 
 #include "server/base/clock.h"
 #include "server/base/errors.h"
+#include "server/edge/message_codec.h"
 #include "server/exec/exec_answers.h"
 #include "server/exec/exec_request.h"
-#include "server/rpc/message_codec.h"
 
 namespace sandglass::server {
 namespace {

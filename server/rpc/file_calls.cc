@@ -12,7 +12,6 @@ namespace {
 
 using sandbox::FileCode;
 
-constexpr uint64_t kChunkBytes = uint64_t{256} << 10;
 constexpr std::string_view kReadOn = "what was read so far is whole";
 
 // One ReadFile: the next chunk is read when the last one was written.

@@ -12,16 +12,19 @@
 #include "sandglass/v1/files.pb.h"
 #include "server/base/call_threads.h"
 #include "server/base/errors.h"
+#include "server/edge/answer_room.h"
+#include "server/edge/grpc_status.h"
+#include "server/edge/message_codec.h"
+#include "server/edge/unary_call.h"
 #include "server/files/file_session.h"
 #include "server/identity/identity.h"
-#include "server/rpc/answer_room.h"
-#include "server/rpc/grpc_status.h"
-#include "server/rpc/message_codec.h"
-#include "server/rpc/unary_call.h"
 #include "server/session/file_status.h"
 #include "server/session/session_table.h"
 
 namespace sandglass::server {
+
+// What one message of a stream of bytes has at most.
+inline constexpr uint64_t kChunkBytes = uint64_t{256} << 10;
 
 // The streaming calls of the file service. Each object is one call, which
 // gRPC's OnDone deletes. Work that waits for a jail is done step by step on

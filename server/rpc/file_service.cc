@@ -2,10 +2,10 @@
 #include <utility>
 
 #include "sandglass/v1/file_service.grpc.pb.h"
+#include "server/edge/unary_call.h"
 #include "server/files/file_methods.h"
 #include "server/rpc/file_calls.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {

@@ -6,9 +6,9 @@
 #include "sandglass/v1/layer_service.grpc.pb.h"
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"
-#include "server/rpc/queued_answers_call.h"
+#include "server/edge/queued_answers_call.h"
+#include "server/edge/unary_call.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {

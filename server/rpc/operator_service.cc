@@ -6,8 +6,8 @@
 #include "sandglass/v1/operator_service.grpc.pb.h"
 #include "server/base/errors.h"
 #include "server/base/strings.h"
+#include "server/edge/unary_call.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {

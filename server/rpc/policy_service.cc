@@ -5,8 +5,8 @@
 
 #include "sandglass/v1/policy_service.grpc.pb.h"
 #include "server/base/errors.h"
+#include "server/edge/unary_call.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {

@@ -8,8 +8,8 @@
 #include "server/base/errors.h"
 #include "server/base/limits_proto.h"
 #include "server/base/proto_time.h"
-#include "server/rpc/grpc_status.h"
-#include "server/rpc/message_codec.h"
+#include "server/edge/grpc_status.h"
+#include "server/edge/message_codec.h"
 #include "server/run/run_response.h"
 
 namespace sandglass::server {

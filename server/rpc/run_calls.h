@@ -13,10 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "sandglass/v1/run.pb.h"
+#include "server/edge/answer_room.h"
+#include "server/edge/queued_answers_call.h"
+#include "server/edge/unary_call.h"
 #include "server/identity/identity.h"
-#include "server/rpc/answer_room.h"
-#include "server/rpc/queued_answers_call.h"
-#include "server/rpc/unary_call.h"
 #include "server/run/run.h"
 #include "server/run/run_dispatcher.h"
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
+#include "server/edge/unary_call.h"
 #include "server/rpc/run_calls.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "grpcpp/impl/codegen/service_type.h"
 #include "server/base/call_threads.h"
+#include "server/edge/peers.h"
 #include "server/exec/exec_table.h"
 #include "server/libraries/layer_admin.h"
 #include "server/ops/operations.h"
 #include "server/ops/server_info.h"
-#include "server/rpc/peers.h"
 #include "server/run/approvals.h"
 #include "server/run/policy_questions.h"
 #include "server/run/run_dispatcher.h"
@@ -46,9 +46,6 @@ std::unique_ptr<grpc::Service> MakeLayerService(LayerAdmin& admin,
 // For the people who run the daemon.
 std::unique_ptr<grpc::Service> MakeOperatorService(const Operations& operations,
                                                    CallThreads& threads,
-                                                   const PeerTable& peers);
-// Who calls, and the tokens of `peers`' credentials.
-std::unique_ptr<grpc::Service> MakeIdentityService(CallThreads& threads,
                                                    const PeerTable& peers);
 
 }  // namespace sandglass::server

@@ -5,9 +5,9 @@
 #include "sandglass/v1/session_service.grpc.pb.h"
 #include "server/base/cancel_token.h"
 #include "server/base/errors.h"
+#include "server/edge/unary_call.h"
 #include "server/job/request_checks.h"
 #include "server/rpc/services.h"
-#include "server/rpc/unary_call.h"
 
 namespace sandglass::server {
 namespace {

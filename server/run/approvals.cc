@@ -177,7 +177,7 @@ absl::StatusOr<v1::ApprovalNeeded> ApprovalTable::Ask(
   Entry entry = {subject.fingerprint, subject.caller,
                  clock_() + absl::ToChronoNanoseconds(subject.expires_after),
                  subject.shown};
-  const std::string id = RandomId("appr-", 8);
+  const std::string id = NodeId("appr-");
   const absl::Time now = os::WallNow();
   v1::Approval& shown = entry.shown;
   // When the files' texts don't fit, the approver is asked without them, not

@@ -427,6 +427,6 @@ SessionUse::~SessionUse() {
   if (session_ != nullptr) session_->EndUse(number_);
 }
 
-std::string NewSessionId() { return RandomId("ses-", 8); }
+std::string NewSessionId() { return NodeId("ses-"); }
 
 }  // namespace sandglass::server

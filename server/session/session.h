@@ -224,7 +224,7 @@ class SessionUse {
   uint64_t number_;
 };
 
-// Returns "ses-" and 16 hexadecimal digits from the kernel's random source.
+// As NodeId says.
 std::string NewSessionId();
 
 }  // namespace sandglass::server

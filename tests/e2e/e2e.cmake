@@ -264,9 +264,11 @@ add_executable(sandglass_remote_test
   e2e/remote/remote_slow_test.cc
   e2e/remote/remote_wire_test.cc
   e2e/remote/revocation_test.cc
-  e2e/remote/token_secrecy_test.cc)
+  e2e/remote/token_secrecy_test.cc
+  e2e/remote/gateway_caller_test.cc)
 target_link_libraries(sandglass_remote_test PRIVATE
-  sandglass_test_support sandglass_sandbox_os OpenSSL::SSL GTest::gmock_main)
+  sandglass_server_edge sandglass_test_support sandglass_sandbox_os
+  OpenSSL::SSL GTest::gmock_main)
 target_compile_definitions(sandglass_remote_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>")
 if(TARGET sandglassd)

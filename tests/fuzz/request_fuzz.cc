@@ -16,7 +16,7 @@
 #include "server/base/errors.h"
 #include "server/base/log.h"
 #include "server/base/strings.h"
-#include "server/rpc/message_codec.h"
+#include "server/edge/message_codec.h"
 #include "server/run/run_registry.h"
 #include "server/run/validate.h"
 #include "tests/fuzz/fuzz.h"

@@ -21,10 +21,12 @@ MAY_INCLUDE = {
     "policy": [],
     "sandbox": ["internal/"],
     # Of internal/ only what it writes for itself.
-    "server": ["internal/durable.", "sandglass/v1/", "google/rpc/"],
+    "server": ["internal/durable.", "sandglass/v1/", "sandglass/node/v1/",
+               "google/rpc/"],
     "client": ["sandglass/v1/", "google/rpc/"],
     "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
-              "internal/", "sandglass/v1/", "google/rpc/"],
+              "internal/", "sandglass/v1/", "sandglass/node/v1/",
+              "google/rpc/"],
     "bench": ["bench/", "client/", "policy/", "sandbox/", "server/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
 }
@@ -47,8 +49,8 @@ PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "tests/",
                     "bench/", "internal/", "sandglass/", "google/rpc/")
 
 # gRPC can't be in a process that forks without exec, so only these may use it.
-# Of server/ that is its edge alone; the other rooms know nothing of gRPC.
-GRPC_USERS = ("server/rpc/", "client/", "tests/", "bench/")
+# Of server/ those are its edge and its services alone.
+GRPC_USERS = ("server/edge/", "server/rpc/", "client/", "tests/", "bench/")
 GRPC_INCLUDE = re.compile(r"^(grpc|grpcpp|grpc\+\+)/|\.grpc\.pb\.h$")
 
 # The kernel is reached through sandbox/os/ alone; the probe tries what a
@@ -143,7 +145,7 @@ def include_problem(path, include, rooms, used):
         elif not include.startswith(tuple(MAY_INCLUDE[folder])):
             return f"{folder}/ may not depend on {include.rsplit('/', 1)[0]}/"
     if GRPC_INCLUDE.search(include) and not path.startswith(GRPC_USERS):
-        return "gRPC is for server/rpc/ and client/ only"
+        return "gRPC is for server/edge/, server/rpc/ and client/ only"
     if RAW_HEADER.match(include) and not path.startswith(RAW_HEADER_USERS):
         also = next((pattern for prefix, pattern in RAW_HEADER_ALSO.items()
                      if path.startswith(prefix)), None)

@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "sandbox/os/fd.h"
-#include "server/rpc/http2_frames.h"
+#include "server/edge/http2_frames.h"
 #include "tests/support/network/tls_world.h"
 
 namespace sandglass::testing {

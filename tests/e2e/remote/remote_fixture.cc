@@ -100,7 +100,9 @@ void RemoteTest::SetUpTestSuite() {
                                      R"(/key.pem", "client_ca": ")", directory_,
                                      R"(/ca.pem", "crl": ")", directory_,
                                      R"(/crl.pem"},
-                  "identity": {"tokens_dir": ")",
+                  "node_name": "node-1",
+                  "identity": {"gateways": ["spiffe://test/gateways/*"],
+                  "tokens_dir": ")",
                                      directory_, R"(/tokens",
                   "certificates": [
                     {"name": "spiffe://test/team-a/*", "tenant": "team-a"}]},

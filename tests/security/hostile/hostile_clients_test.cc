@@ -21,7 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/rpc/http2_frames.h"
+#include "server/edge/http2_frames.h"
 #include "tests/support/daemon/daemon_fixture.h"
 #include "tests/support/network/http2_bytes.h"
 #include "tests/support/slowdown.h"

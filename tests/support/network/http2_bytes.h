@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "server/rpc/http2_frames.h"
+#include "server/edge/http2_frames.h"
 
 namespace sandglass::testing {
 

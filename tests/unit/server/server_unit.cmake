@@ -1,7 +1,7 @@
 # The server without a sandbox: runs unprivileged with scripted runs.
 add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/admission_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/answer_room_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/answer_room_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/run/approval_inputs_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/run/approvals_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/audit/audit_log_test.cc
@@ -11,16 +11,16 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/phases/compile_cache_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/phases/compile_key_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/config_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/cut_connections_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/connection_tap_room_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/connection_tap_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/connections_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/cut_connections_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/connection_tap_room_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/connection_tap_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/connections_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/daemon_command_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/refused_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/disk_budget_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/run/run_dispatcher_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/session/durable_files_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/grpc_status_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/grpc_status_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/descriptor_budget_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/base/event_loop_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/exec/exec_output_test.cc
@@ -75,7 +75,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/supervisor_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/base/strings_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/unread_answers_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/open_calls_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/open_calls_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/run/validate_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/base/tcp_socket_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/libraries/library_install_test.cc
@@ -91,12 +91,15 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/credentials_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/token_store_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/identity/jwt_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/rpc/method_access_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/method_access_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/tls/tls_context_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/fair_queue_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/run_times_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/tenant_limits_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/budget_keeper_test.cc)
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/admission/budget_keeper_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/call_meter_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/edge/vouched_caller_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/base/random_id_test.cc)
 target_link_libraries(server_unit_test PRIVATE
   sandglass_server GTest::gmock_main OpenSSL::SSL PkgConfig::LIBZIP)
 target_compile_definitions(server_unit_test PRIVATE

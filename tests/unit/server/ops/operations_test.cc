@@ -9,14 +9,13 @@
 #include "policy/architecture/architecture.h"
 #include "server/base/errors.h"
 #include "server/base/proto_time.h"
+#include "server/edge/trace_context.h"
 #include "server/ops/metrics.h"
 #include "server/ops/metrics_config.h"
 #include "server/ops/readiness.h"
 #include "server/ops/readiness_watch.h"
 #include "server/ops/status.h"
 #include "server/ops/usage_counter.h"
-#include "server/rpc/call_metrics.h"
-#include "server/rpc/trace_context.h"
 #include "tests/unit/server/support.h"
 
 namespace sandglass::server {
@@ -310,19 +309,6 @@ TEST(Metrics, TellOfRefusedCallsByNamesThatProgramsCanNotMakeUp) {
                         "language=\"python\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("sandglass_seccomp_denials_total{call=\"other\","
                               "language=\"python\"} 28\n"));
-}
-
-TEST(CallMetrics, CountMethodsThatClientsMakeUpAsOne) {
-  for (const char* known : {"/sandglass.v1.SandboxService/RunCode",
-                            "/sandglass.v1.OperatorService/GetStatus",
-                            "/grpc.health.v1.Health/Check"}) {
-    EXPECT_STREQ(MeteredMethod(known), known);
-  }
-  for (const char* unknown :
-       {"/a.B/c", "/sandglass.v1.SandboxService/None", "", "/", "//", "x",
-        "/grpc.health.v1.Health/Else", "/sandglass.v1.SandboxService/"}) {
-    EXPECT_STREQ(MeteredMethod(unknown), "/unknown/unknown");
-  }
 }
 
 TEST(MetricsConfig, TakesNumericAddressesOnly) {

@@ -10,7 +10,7 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
-#include "server/rpc/message_codec.h"
+#include "server/edge/message_codec.h"
 #include "service_fixture.h"
 #include "tests/unit/server/support.h"
 
