@@ -23,18 +23,22 @@ MAY_INCLUDE = {
     # Of internal/ only what it writes for itself.
     "server": ["internal/durable.", "sandglass/v1/", "sandglass/node/v1/",
                "google/rpc/"],
+    "gateway": ["sandglass/v1/", "sandglass/node/v1/", "google/rpc/"],
     "client": ["sandglass/v1/", "google/rpc/"],
-    "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
+    "tests": ["policy/", "sandbox/", "server/", "gateway/", "client/", "tests/",
               "internal/", "sandglass/v1/", "sandglass/node/v1/",
               "google/rpc/"],
-    "bench": ["bench/", "client/", "policy/", "sandbox/", "server/", "tests/",
-              "internal/", "sandglass/v1/", "google/rpc/"],
+    "bench": ["bench/", "client/", "gateway/", "policy/", "sandbox/", "server/",
+              "tests/", "internal/", "sandglass/v1/", "google/rpc/"],
 }
 # The folders that have rooms → whose rooms theirs may use beside their own.
 MAY_USE = {
     "policy": [],
     "sandbox": ["policy/"],
     "server": ["policy/", "sandbox/"],
+    # Of server/ what knows neither jails nor runs.
+    "gateway": ["policy/", "server/base", "server/identity", "server/tls",
+                "server/edge", "sandbox/os"],
     # Of policy/ only the audit log's format, and words as people type them.
     "client": ["policy/audit", "policy/text"],
 }
@@ -45,12 +49,14 @@ ALONE = {
     "client/examples/": ["sandglass/v1/", "google/rpc/"],
 }
 # Every first folder of an include that is the project's.
-PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "tests/",
-                    "bench/", "internal/", "sandglass/", "google/rpc/")
+PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "gateway/", "client/",
+                    "tests/", "bench/", "internal/", "sandglass/", "google/rpc/")
 
 # gRPC can't be in a process that forks without exec, so only these may use it.
 # Of server/ those are its edge and its services alone.
-GRPC_USERS = ("server/edge/", "server/rpc/", "client/", "tests/", "bench/")
+GRPC_USERS = ("server/edge/", "server/rpc/", "gateway/nodes/",
+              "gateway/proxy/", "gateway/daemon/", "client/", "tests/",
+              "bench/")
 GRPC_INCLUDE = re.compile(r"^(grpc|grpcpp|grpc\+\+)/|\.grpc\.pb\.h$")
 
 # The kernel is reached through sandbox/os/ alone; the probe tries what a

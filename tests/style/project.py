@@ -7,7 +7,8 @@ import shlex
 import subprocess
 
 # The project's own folders of C++ code, in the order of their layers.
-CODE_FOLDERS = ("policy", "sandbox", "server", "client", "tests", "bench")
+CODE_FOLDERS = ("policy", "sandbox", "server", "gateway", "client", "tests",
+                "bench")
 
 
 def root():

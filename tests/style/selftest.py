@@ -56,6 +56,7 @@ class Layering(StyleCheckTest):
         "server": "sandglass_room(server/base)\n"
                   "sandglass_room(server/job USES server/base sandbox/jail)\n"
                   "sandglass_room(server/rpc USES server/job)\n",
+        "gateway": "sandglass_room(gateway/place USES server/base)\n",
         "client": "sandglass_room(client/cli USES policy/audit)\n",
     }
 
@@ -70,6 +71,7 @@ class Layering(StyleCheckTest):
                    '#include "sandglass/v1/run.pb.h"\n')
         self.write("server/rpc/service.cc", '#include "server/job/job.h"\n'
                    '#include "grpcpp/grpcpp.h"\n')
+        self.write("gateway/place/place.cc", '#include "server/base/clock.h"\n')
         self.write("client/cli/main.cc", '#include "policy/audit/chain.h"\n'
                    '#include "sandglass/v1/run.grpc.pb.h"\n')
 
@@ -98,6 +100,10 @@ class Layering(StyleCheckTest):
                 ("server/job/a.cc", "tests/support/x.h", "depend on tests/"),
                 ("server/job/a.cc", "server/jobs/x.h", "server/jobs/ is no room"),
                 ("server/a.cc", "server/job/job.h", "stands in no room"),
+                ("gateway/place/a.cc", "server/job/job.h", "on server/job/"),
+                ("gateway/place/a.cc", "sandbox/jail/jail.h", "on sandbox/jail/"),
+                ("gateway/place/a.cc", "grpcpp/grpcpp.h", "gRPC is for"),
+                ("server/job/a.cc", "gateway/place/place.h", "on gateway/place/"),
                 ("client/cli/a.cc", "policy/limits/limits.h", "on policy/limits/"),
                 ("client/cli/a.cc", "internal/spawner.pb.h", "on internal/"),
                 ("client/probe/a.cc", "client/cli/x.h", "on anything else"),
@@ -114,6 +120,8 @@ class Layering(StyleCheckTest):
         for folder, room, text in (
                 ("server", "sandglass_room(server/ops USES server/base)\n",
                  "server/ops includes nothing of server/base"),
+                ("gateway", "sandglass_room(gateway/run USES server/run)\n",
+                 "gateway/run may not use server/run"),
                 ("client", "sandglass_room(client/run USES server/base)\n",
                  "client/run may not use server/base"),
                 ("policy", "sandglass_room(policy/text USES sandbox/os)\n",

@@ -1,0 +1,81 @@
+// Placement as a whole, beside one queue before all slots.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/unit/gateway/place/arrivals.h"
+#include "tests/unit/gateway/place/cluster_simulation.h"
+
+namespace sandglass::gateway {
+namespace {
+
+class PlacementSimulation : public ::testing::TestWithParam<ClusterOptions> {};
+
+std::string NameOf(const ::testing::TestParamInfo<ClusterOptions>& info) {
+  return absl::StrCat(info.param.nodes, "Nodes", info.param.replicas,
+                      "Gateways", info.param.bursts ? "Bursts" : "Poisson");
+}
+
+TEST_P(PlacementSimulation, TheTailIsNearThatOfOneQueue) {
+  const ClusterOptions& options = GetParam();
+  const std::vector<Arrival> arrivals = DrawArrivals(options);
+  const std::vector<double> ideal = IdealTimes(options, arrivals);
+  const ClusterResult result = ClusterSimulation(options, arrivals).Run();
+  EXPECT_EQ(result.refused, 0u);
+  ASSERT_EQ(result.times.size(), ideal.size());
+  // Enough for a p99 that isn't chance.
+  ASSERT_GE(ideal.size(), 1000u);
+  const double least = Percentile(ideal, 0.99);
+  const double p99 = Percentile(result.times, 0.99);
+  EXPECT_LE(p99, 1.5 * least);
+  // Nothing can be better; else the simulation is wrong.
+  EXPECT_GE(p99, 0.95 * least);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, PlacementSimulation,
+    ::testing::Values(
+        ClusterOptions{.nodes = 3, .seconds = 60},
+        ClusterOptions{.nodes = 3, .bursts = true, .seconds = 60},
+        ClusterOptions{.nodes = 10, .seconds = 40},
+        ClusterOptions{.nodes = 10, .replicas = 1, .seconds = 40},
+        ClusterOptions{.nodes = 10, .bursts = true, .seconds = 40},
+        ClusterOptions{.nodes = 100, .seconds = 15},
+        ClusterOptions{.nodes = 100, .bursts = true, .seconds = 15},
+        ClusterOptions{.nodes = 1000, .seconds = 7},
+        ClusterOptions{.nodes = 1000, .bursts = true, .seconds = 7}),
+    NameOf);
+
+TEST(NodeDeathSimulation, ANodeThatDiedGetsNothingAfterTwoSeconds) {
+  const ClusterOptions options = {.nodes = 10, .seconds = 10, .death = 5};
+  const std::vector<Arrival> arrivals = DrawArrivals(options);
+  const ClusterResult result = ClusterSimulation(options, arrivals).Run();
+  EXPECT_GT(result.wrong, 0u);
+  EXPECT_LE(result.last_wrong, 2.0);
+  // Nobody noticed anything, so it did go on for nearly as long.
+  EXPECT_GT(result.last_wrong, 1.0);
+}
+
+TEST(NodeDeathSimulation, ABrokenConnectionIsNoticedAtOnce) {
+  const ClusterOptions options = {
+      .nodes = 10, .seconds = 10, .death = 5, .death_is_noticed = true};
+  const std::vector<Arrival> arrivals = DrawArrivals(options);
+  const ClusterResult result = ClusterSimulation(options, arrivals).Run();
+  EXPECT_GT(result.wrong, 0u);
+  EXPECT_LE(result.last_wrong, 0.5);
+}
+
+TEST(RequestIdSimulation, CostsBalanceAndNothingElse) {
+  ClusterOptions options = {.nodes = 10, .seconds = 40};
+  const std::vector<Arrival> arrivals = DrawArrivals(options);
+  options.with_request_ids = true;
+  const ClusterResult result = ClusterSimulation(options, arrivals).Run();
+  EXPECT_EQ(result.refused, 0u);
+  EXPECT_EQ(result.displaced, 0u);
+  const double ideal = Percentile(IdealTimes(options, arrivals), 0.99);
+  EXPECT_LE(Percentile(result.times, 0.99), 5 * ideal);
+}
+
+}  // namespace
+}  // namespace sandglass::gateway
