@@ -13,7 +13,8 @@ namespace sandglass::client {
 // The metadata by which a caller proves who it is.
 constexpr char kAuthorization[] = "authorization";
 
-// The name of a file of secrets, for messages. A token in its place isn't shown.
+// The name of a file of secrets, for messages. A token in its place isn't
+// shown.
 std::string VisibleFileName(const std::string& path);
 
 // Reads a file that is a secret: a regular file of at most `max_bytes` that

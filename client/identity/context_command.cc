@@ -106,8 +106,9 @@ absl::StatusOr<Endpoint> FromFlags(const EndpointFlags& flags) {
     std::error_code error;
     field.to = std::filesystem::absolute(*field.from, error).string();
     if (!error && std::filesystem::exists(field.to, error)) continue;
-    return absl::NotFoundError(absl::StrCat(
-        field.flag, " ", VisibleFileName(*field.from), ": there is no such file"));
+    return absl::NotFoundError(absl::StrCat(field.flag, " ",
+                                            VisibleFileName(*field.from),
+                                            ": there is no such file"));
   }
   return endpoint;
 }

@@ -76,11 +76,13 @@ LockCensus& LockCensus::Shared() {
 }
 
 void LockCensus::Start() {
+  absl::MutexLock one_at_a_time(&starting_);
   if (thread_.joinable()) return;
   thread_ = std::thread([this] { Work(); });
 }
 
 void LockCensus::Stop() {
+  absl::MutexLock one_at_a_time(&starting_);
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;

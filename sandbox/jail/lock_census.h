@@ -39,9 +39,9 @@ class LockCensus {
   static LockCensus& Shared();
   ~LockCensus() { Stop(); }
 
-  // Both may be called repeatedly.
-  void Start() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Both may be called repeatedly, and by several threads.
+  void Start() ABSL_LOCKS_EXCLUDED(starting_, mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(starting_, mutex_);
 
   // The memory that locks of processes in this control group and below it took
   // when the list was last read; 0 while the machine has few locks. `group` is
@@ -53,8 +53,9 @@ class LockCensus {
  private:
   void Work() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  absl::Mutex starting_;
+  std::thread thread_ ABSL_GUARDED_BY(starting_);
   mutable absl::Mutex mutex_;
-  std::thread thread_;  // only used by Start and Stop
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> many_ = false;
   // The number of locks by control group.

@@ -61,11 +61,13 @@ SocketWatch::SocketWatch()
 }
 
 void SocketWatch::Start() {
+  absl::MutexLock one_at_a_time(&starting_);
   if (thread_.joinable()) return;
   thread_ = std::thread([this] { Work(); });
 }
 
 void SocketWatch::Stop() {
+  absl::MutexLock one_at_a_time(&starting_);
   if (!thread_.joinable()) return;
   uint64_t count = 1;
   (void)!::write(stop_.get(), &count, sizeof(count));

@@ -65,9 +65,10 @@ class SocketWatch {
   SocketWatch();
   ~SocketWatch() { Stop(); }
 
-  // Both may be called repeatedly. While it is stopped, who asks waits.
-  void Start() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Both may be called repeatedly, and by several threads. While it is stopped,
+  // who asks waits.
+  void Start() ABSL_LOCKS_EXCLUDED(starting_, mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(starting_, mutex_);
 
   // Lets the processes behind this listener make sockets for as long as the
   // result lives; when it goes, they can make no more. nullptr: there is no
@@ -82,9 +83,10 @@ class SocketWatch {
   std::shared_ptr<Listener> Find(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void Forget(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const os::Fd poll_;   // epoll(7)
-  const os::Fd stop_;   // eventfd(2)
-  std::thread thread_;  // only used by Start and Stop
+  const os::Fd poll_;  // epoll(7)
+  const os::Fd stop_;  // eventfd(2)
+  absl::Mutex starting_;
+  std::thread thread_ ABSL_GUARDED_BY(starting_);
   // Those that have asked too much, by when they may again. The thread's own.
   std::multimap<absl::Time, std::weak_ptr<Listener>> waiting_;
   absl::Mutex mutex_;
