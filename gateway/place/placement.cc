@@ -67,13 +67,20 @@ class Choice {
 };
 
 bool Choice::FindFit(const std::vector<std::string>& excluded) {
-  const NodeSet* language = FindSet(nodes_.languages(), wish_.language);
-  const NodeSet* profile = FindSet(nodes_.profiles(), wish_.profile);
-  const NodeSet* image = FindSet(nodes_.images(), wish_.image);
-  if (language == nullptr || profile == nullptr || image == nullptr) {
+  fit_ = nodes_.there();
+  const auto narrow = [this](const NodeTable::Index& index,
+                             const std::string& key) {
+    if (key.empty()) return true;
+    const NodeSet* having = FindSet(index, key);
+    if (having != nullptr) fit_ = fit_ & *having;
+    return having != nullptr;
+  };
+  if (!narrow(nodes_.languages(), wish_.language) ||
+      !narrow(nodes_.profiles(), wish_.profile) ||
+      !narrow(nodes_.images(), wish_.image)) {
+    fit_ = {};
     return false;
   }
-  fit_ = nodes_.there() & *language & *profile & *image;
   for (const std::string& name : excluded) {
     const auto it = nodes_.by_name().find(name);
     if (it != nodes_.by_name().end()) fit_.Clear(it->second);

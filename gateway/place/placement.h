@@ -17,6 +17,7 @@ namespace sandglass::gateway {
 // What a request needs of the node that it goes to.
 struct Wish {
   std::string tenant;
+  // What the node has to have; empty: nothing in particular.
   std::string language;
   std::string profile;
   std::string image;

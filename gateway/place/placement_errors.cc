@@ -46,14 +46,18 @@ std::string What(const Wish& wish) {
 // Those that have all of it, whether they are there or not. Empty where a key
 // is unknown.
 NodeSet HaveAll(const Wish& wish, const NodeTable& nodes) {
-  const auto language = nodes.languages().find(wish.language);
-  const auto profile = nodes.profiles().find(wish.profile);
-  const auto image = nodes.images().find(wish.image);
-  if (language == nodes.languages().end() ||
-      profile == nodes.profiles().end() || image == nodes.images().end()) {
-    return {};
-  }
-  return language->second & profile->second & image->second;
+  NodeSet all;
+  for (const auto& [name, node] : nodes.by_name()) all.Set(node);
+  const auto narrow = [&all](const NodeTable::Index& index,
+                             const std::string& key) {
+    if (key.empty()) return;
+    const auto having = index.find(key);
+    all = having == index.end() ? NodeSet() : all & having->second;
+  };
+  narrow(nodes.languages(), wish.language);
+  narrow(nodes.profiles(), wish.profile);
+  narrow(nodes.images(), wish.image);
+  return all;
 }
 
 NodeSet Indices(const std::vector<std::string>& names, const NodeTable& nodes) {
@@ -95,16 +99,16 @@ absl::Status NobodyIsFit(const Wish& wish, const NodeTable& nodes,
     return MakeRetryable(Code::kUnavailable, "NO_NODES", retry,
                          "the gateway has heard of no node yet; try again");
   }
-  if (nodes.languages().count(wish.language) == 0) {
+  if (!wish.language.empty() && nodes.languages().count(wish.language) == 0) {
     return server::LanguageUnavailable(
         absl::StrCat("no node has the language ", Quoted(wish.language),
                      "; there are: ", List(nodes.languages())));
   }
-  if (nodes.profiles().count(wish.profile) == 0) {
+  if (!wish.profile.empty() && nodes.profiles().count(wish.profile) == 0) {
     return NobodyHasIt(absl::StrCat("the profile ", Quoted(wish.profile)),
                        nodes.profiles());
   }
-  if (nodes.images().count(wish.image) == 0) {
+  if (!wish.image.empty() && nodes.images().count(wish.image) == 0) {
     return NobodyHasIt(absl::StrCat("the image ", Quoted(wish.image)),
                        nodes.images());
   }

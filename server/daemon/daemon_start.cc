@@ -321,7 +321,11 @@ node::v1::Offer RunningDaemon::MakeOffer() const {
   const std::shared_ptr<const PolicySet> policy = policy_.Get();
   node::v1::Offer offer;
   for (const policy::Language& language : policy->languages().languages()) {
-    if (Usable(language).ok()) offer.add_languages(language.id);
+    if (!Usable(language).ok()) continue;
+    offer.add_languages(language.id);
+    for (const std::string& alias : language.aliases) {
+      (*offer.mutable_aliases())[alias] = language.id;
+    }
   }
   for (const policy::SharedProfile& profile : policy->profiles()) {
     offer.add_profiles(profile->name);

@@ -59,7 +59,8 @@ absl::Status CheckTlsAddresses(const Config& config) {
         "...}; sandglass cert makes them"));
   }
   const bool by_certificate =
-      !config.tls.client_ca.empty() && !config.identity.certificates.empty();
+      !config.tls.client_ca.empty() && (!config.identity.certificates.empty() ||
+                                        !config.identity.gateways.empty());
   if (config.identity.tokens_dir.empty() && config.identity.jwt.empty() &&
       !by_certificate) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -57,6 +57,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   std::unique_ptr<GrpcServer> made(new GrpcServer());
   grpc::ServerBuilder builder;
   for (const auto& service : services) builder.RegisterService(service.get());
+  if (options.generic != nullptr) {
+    builder.RegisterCallbackGenericService(options.generic);
+  }
   builder.SetMaxReceiveMessageSize(options.max_message_bytes);
   builder.SetMaxSendMessageSize(options.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,

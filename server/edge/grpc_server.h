@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "grpcpp/impl/codegen/async_generic_service.h"
 #include "grpcpp/impl/codegen/service_type.h"
 #include "grpcpp/server.h"
 #include "server/edge/call_meter.h"
@@ -21,6 +22,9 @@ struct GrpcOptions {
   int max_message_bytes = 16 << 20;
   CallRecorder record;         // empty: nobody hears of calls
   OpenCalls* calls = nullptr;  // the same, where calls are recorded
+  // Gets the calls of all methods that no service has; null: they are refused.
+  // Outlives the server.
+  grpc::CallbackGenericService* generic = nullptr;
   // What the health service knows beside "", the server as a whole. None serves
   // before SetHealth says so.
   std::vector<std::string> health_services;

@@ -281,6 +281,28 @@ sandglass_add_suites(sandglass_remote_test e2e.
   LABELS e2e TIMEOUT 300
   FIXTURES_REQUIRED languages)
 
+# A gateway before real nodes.
+add_executable(sandglass_gateway_test
+  e2e/gateway/gateway_fixture.cc
+  e2e/gateway/gateway_test.cc
+  e2e/remote/remote_fixture.cc
+  support/network/tls_world.cc
+  support/subprocess.cc)
+target_link_libraries(sandglass_gateway_test PRIVATE
+  sandglass_client sandglass_server_base sandglass_test_support
+  sandglass_sandbox_os OpenSSL::SSL GTest::gmock_main)
+target_compile_definitions(sandglass_gateway_test PRIVATE
+  SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"
+  SANDGLASS_GATEWAY="$<TARGET_FILE:sandglass-gateway>")
+foreach(target sandglassd sandglass-gateway)
+  if(TARGET ${target})
+    add_dependencies(sandglass_gateway_test ${target})
+  endif()
+endforeach()
+sandglass_add_suites(sandglass_gateway_test e2e.
+  LABELS e2e TIMEOUT 300
+  FIXTURES_REQUIRED languages)
+
 # Libraries that are installed from registries in a network namespace of the
 # tests' own.
 add_executable(sandglass_library_test

@@ -159,6 +159,20 @@ TEST_F(ConfigTest, WhereOthersCanConnectThereIsTlsAndProof) {
               HasSubstr("/tls/client_ca"));
 }
 
+TEST_F(ConfigTest, ANodeOfGatewaysHasAName) {
+  EXPECT_THAT(Error(R"({"identity": {"gateways": ["x"]}})"),
+              HasSubstr("/node_name"));
+  EXPECT_THAT(Error(R"({"node_name": "Node 1"})"), HasSubstr("/node_name"));
+  EXPECT_THAT(Error(R"({"node_name": "a", "identity": {"gateways": ["*x"]}})"),
+              HasSubstr("/identity/gateways"));
+  const auto config = Load(
+      R"({"node_name": "a-1", "identity": {"gateways": ["x/*"]},
+          "listen": "tls:127.0.0.1:0",
+          "tls": {"certificate": "/c", "key": "/k", "client_ca": "/ca"}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->node_name, "a-1");
+}
+
 TEST_F(ConfigTest, BeyondEachBoundIsAReserveForOthers) {
   const auto defaults = LoadConfig({});
   ASSERT_TRUE(defaults.ok());

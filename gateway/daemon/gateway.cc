@@ -1,0 +1,277 @@
+#include "gateway/daemon/gateway.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/security/credentials.h"
+#include "sandbox/os/clocks.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/strings.h"
+#include "server/base/tcp_socket.h"
+#include "server/base/unix_socket.h"
+#include "server/base/version.h"
+#include "server/edge/connection_tap.h"
+#include "server/edge/cut_connections.h"
+#include "server/edge/identity_service.h"
+#include "server/edge/socket_tap.h"
+
+namespace sandglass::gateway {
+namespace {
+
+constexpr absl::Duration kLookEvery = absl::Seconds(1);
+constexpr uint32_t kMaxConnections = 16384;
+constexpr uint32_t kMaxMessageBytes = 64 << 20;
+constexpr uint64_t kRequestRoomBytes = uint64_t{1} << 30;
+// Clients are told that nothing new is taken before their connections go.
+constexpr absl::Duration kNoticeWait = absl::Milliseconds(200);
+
+absl::StatusOr<std::string> ReadPem(const char* key, const std::string& path) {
+  const os::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info = {};
+  constexpr off_t kMost = 1 << 20;
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("nodes.", key, ": ", server::Quoted(path, 256), ": ",
+                     server::ErrorText(errno)));
+  }
+  if (!S_ISREG(info.st_mode) || info.st_size > kMost) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("nodes.", key, ": ", server::Quoted(path, 256),
+                     " is no regular file of at most 1 MiB"));
+  }
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  if (::pread(fd.get(), text.data(), text.size(), 0) != info.st_size) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "nodes.", key, ": ", server::Quoted(path, 256), " can't be read"));
+  }
+  return text;
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> NodeCredentials(
+    const NodesConfig& nodes) {
+  grpc::SslCredentialsOptions options;
+  for (const auto& [key, path, text] :
+       {std::tuple("ca", &nodes.ca, &options.pem_root_certs),
+        std::tuple("certificate", &nodes.certificate, &options.pem_cert_chain),
+        std::tuple("key", &nodes.key, &options.pem_private_key)}) {
+    absl::StatusOr<std::string> read = ReadPem(key, *path);
+    if (!read.ok()) return read.status();
+    *text = *std::move(read);
+  }
+  return grpc::SslCredentials(options);
+}
+
+absl::StatusOr<os::Fd> BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    sigaddset(&signals, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  os::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) {
+    return absl::InternalError(
+        absl::StrCat("signalfd: ", server::ErrorText(errno)));
+  }
+  return fd;
+}
+
+}  // namespace
+
+Gateway::~Gateway() = default;
+
+absl::Status Gateway::Start() {
+  // ORDER: a thread from before would take signals that are meant for Run.
+  absl::StatusOr<os::Fd> signals = BlockSignals();
+  if (!signals.ok()) return signals.status();
+  signals_ = *std::move(signals);
+  threads_.emplace(server::CallThreadsOptions());
+  if (absl::Status done = OpenCredentials(); !done.ok()) return done;
+  if (absl::Status done = ListenSocket(); !done.ok()) return done;
+  if (absl::Status done = ListenTls(); !done.ok()) return done;
+  if (absl::Status done = FindNodes(); !done.ok()) return done;
+  return StartServer();
+}
+
+absl::Status Gateway::OpenCredentials() {
+  std::unique_ptr<server::TokenStore> tokens;
+  if (const std::string& path = config_.identity.tokens_dir; !path.empty()) {
+    os::Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.valid()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("identity.tokens_dir: ", server::Quoted(path, 256), ": ",
+                       server::ErrorText(errno)));
+    }
+    absl::StatusOr<std::unique_ptr<server::TokenStore>> opened =
+        server::TokenStore::Open(std::move(directory), path);
+    if (!opened.ok()) return opened.status();
+    tokens = *std::move(opened);
+  }
+  std::unique_ptr<server::JwtVerifier> jwt;
+  if (!config_.identity.jwt.empty()) {
+    absl::StatusOr<std::unique_ptr<server::JwtVerifier>> made =
+        server::JwtVerifier::Make(config_.identity.jwt);
+    if (!made.ok()) return made.status();
+    jwt = *std::move(made);
+  }
+  credentials_.emplace(std::move(tokens), nullptr, nullptr, std::move(jwt));
+  peers_.emplace(server::PeerTable::kAnswerBytes, &*credentials_);
+  request_room_.emplace(kRequestRoomBytes);
+  return absl::OkStatus();
+}
+
+absl::Status Gateway::ListenSocket() {
+  absl::StatusOr<os::Fd> socket = server::ListenOnUnixSocket(
+      {.path = config_.socket, .owner = ::geteuid(), .group = ::getegid()});
+  if (!socket.ok()) return socket.status();
+  socket_ = *std::move(socket);
+  return absl::OkStatus();
+}
+
+absl::Status Gateway::ListenTls() {
+  absl::StatusOr<server::TlsFiles> files = server::ReadTlsFiles(config_.tls);
+  if (!files.ok()) return files.status();
+  absl::StatusOr<server::SharedTls> tls =
+      server::MakeTls(config_.tls, *files, os::WallNow());
+  if (!tls.ok()) return tls.status();
+  tls_.emplace(config_.tls, *std::move(files), *std::move(tls));
+  for (const server::ListenAddress& address : config_.listen) {
+    absl::StatusOr<os::Fd> socket =
+        server::ListenOnTcp("listen", address.tcp_address, server::Ipv4::kNot);
+    if (!socket.ok()) return socket.status();
+    ports_.push_back(server::TcpPortOf(*socket));
+    tls_sockets_.push_back(*std::move(socket));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Gateway::FindNodes() {
+  absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
+      NodeCredentials(config_.nodes);
+  if (!credentials.ok()) return credentials.status();
+  nodes_.SetNodes(config_.nodes.addresses, *credentials);
+  return absl::OkStatus();
+}
+
+absl::Status Gateway::StartServer() {
+  proxy_.emplace(nodes_, *peers_);
+  services_.push_back(server::MakeIdentityService(*threads_, *peers_));
+  absl::StatusOr<std::unique_ptr<server::GrpcServer>> grpc =
+      server::GrpcServer::Start(
+          services_, {.max_message_bytes = kMaxMessageBytes,
+                      .record = [](const char*, int, absl::Duration) {},
+                      .calls = &peers_->calls(),
+                      .generic = &*proxy_});
+  if (!grpc.ok()) return grpc.status();
+  grpc_ = *std::move(grpc);
+  const auto serve = [server = grpc_.get()](int fd) { server->Serve(fd); };
+  if (absl::Status taps = server::CheckTaps(serve); !taps.ok()) return taps;
+  absl::StatusOr<std::unique_ptr<server::Acceptor>> acceptor =
+      server::Acceptor::Start(std::move(socket_), *peers_, *request_room_,
+                              serve,
+                              {.max_connections = kMaxConnections,
+                               .max_message_bytes = kMaxMessageBytes,
+                               .accounts = config_.identity.accounts,
+                               .tls = &*tls_});
+  if (!acceptor.ok()) return acceptor.status();
+  acceptor_ = *std::move(acceptor);
+  absl::StatusOr<std::unique_ptr<server::TlsListener>> listener =
+      server::TlsListener::Start(
+          std::move(tls_sockets_), *tls_, config_.identity,
+          std::bind_front(&server::Acceptor::Offer, acceptor_.get()), {});
+  if (!listener.ok()) return listener.status();
+  tls_listener_ = *std::move(listener);
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    server::Log(server::LogLevel::kInfo, "listening on with TLS",
+                {{"address", config_.listen[i].ToString()},
+                 {"port", int64_t{ports_[i]}}});
+  }
+  server::Log(
+      server::LogLevel::kInfo, "listening on",
+      {{"address", absl::StrCat("unix:", config_.socket)},
+       {"version", server::kVersion},
+       {"nodes", static_cast<uint64_t>(config_.nodes.addresses.size())}});
+  return absl::OkStatus();
+}
+
+void Gateway::Run() {
+  for (;;) {
+    Look();
+    struct pollfd poller = {signals_.get(), POLLIN, 0};
+    if (::poll(&poller, 1,
+               static_cast<int>(absl::ToInt64Milliseconds(kLookEvery))) <= 0) {
+      continue;
+    }
+    struct signalfd_siginfo info = {};
+    while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+      if (info.ssi_signo != SIGHUP) return Stop();
+      Reload();
+    }
+  }
+}
+
+void Gateway::Look() {
+  if (const absl::Status state = credentials_->Refresh(); !state.ok()) {
+    server::Log(server::LogLevel::kWarning, "credentials_wrong",
+                {{"error", std::string(state.message())}});
+  }
+  peers_->calls().CancelUnproved([this](const server::Identity& caller) {
+    return credentials_->Holds(caller);
+  });
+  const absl::Status before = tls_->state();
+  const absl::Status tls =
+      tls_->Replace(server::ReadTlsFiles(config_.tls), os::WallNow());
+  if (!tls.ok() && tls != before) {
+    server::Log(server::LogLevel::kError, "tls_files_wrong",
+                {{"error", std::string(tls.message())},
+                 {"so", "what was in force stays"}});
+  }
+  const bool serves = !nodes_.There().empty();
+  if (serves == serving_) return;
+  serving_ = serves;
+  grpc_->SetHealth("", serves);
+}
+
+void Gateway::Reload() {
+  absl::StatusOr<GatewayConfig> next = LoadGatewayConfig(config_file_);
+  absl::Status done = next.status();
+  if (next.ok()) {
+    const NodesConfig before = std::exchange(config_.nodes, next->nodes);
+    done = FindNodes();
+    if (!done.ok()) config_.nodes = before;
+  }
+  if (!done.ok()) {
+    server::Log(server::LogLevel::kError, "reload_failed",
+                {{"error", std::string(done.message())},
+                 {"so", "the nodes that were in force stay"}});
+    return;
+  }
+  server::Log(
+      server::LogLevel::kInfo, "reloaded",
+      {{"nodes", static_cast<uint64_t>(config_.nodes.addresses.size())}});
+}
+
+void Gateway::Stop() {
+  server::Log(server::LogLevel::kInfo, "stopping");
+  grpc_->SetHealth("", false);
+  tls_listener_.reset();
+  acceptor_.reset();
+  server::ConnectionTap::HideNewCalls();
+  absl::SleepFor(kNoticeWait);
+  grpc_->Shutdown(config_.drain_timeout,
+                  [this] { server::CutConnections(config_.socket, ports_); });
+  ::unlink(config_.socket.c_str());
+}
+
+}  // namespace sandglass::gateway

@@ -1,0 +1,142 @@
+#include "gateway/daemon/gateway_config.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "policy/text/json_reader.h"
+#include "policy/text/quoted.h"
+#include "policy/text/views.h"
+
+namespace sandglass::gateway {
+namespace {
+
+using policy::JsonObject;
+
+std::string ReadPath(JsonObject& object, const char* key,
+                     const std::string& fallback) {
+  std::string path = object.String(key, fallback);
+  if (!path.empty() && path.front() != '/') {
+    object.AddError(
+        key, absl::StrCat(policy::Quoted(path), " is not an absolute path"));
+  }
+  return path;
+}
+
+void ReadListen(JsonObject& root, GatewayConfig& config) {
+  const std::vector<std::string> texts = root.Strings("listen");
+  for (const std::string& text : texts) {
+    absl::StatusOr<server::ListenAddress> address =
+        server::ParseListenAddress(text);
+    if (!address.ok()) {
+      root.AddError("listen", policy::StdView(address.status().message()));
+    } else if (!address->tls) {
+      root.AddError("listen",
+                    absl::StrCat(policy::Quoted(text),
+                                 " is without TLS: a gateway's addresses are "
+                                 "for callers from elsewhere; write tls: "
+                                 "before one of this machine"));
+    } else {
+      config.listen.push_back(*std::move(address));
+    }
+  }
+  if (texts.empty()) {
+    root.AddError("listen", "is empty; name an address such as 0.0.0.0:8443");
+  }
+}
+
+// HOST:PORT, as gRPC's resolver takes it.
+bool IsNodeAddress(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  return colon != std::string::npos && colon > 0 && colon + 1 < text.size() &&
+         text.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
+         text.find_first_of("/ \t\n,") == std::string::npos;
+}
+
+void ReadNodes(JsonObject& root, NodesConfig& nodes) {
+  JsonObject object = root.Object("nodes");
+  nodes.addresses = object.Strings("addresses");
+  for (const std::string& address : nodes.addresses) {
+    if (!IsNodeAddress(address)) {
+      object.AddError("addresses", absl::StrCat(policy::Quoted(address),
+                                                " is not HOST:PORT"));
+    }
+  }
+  nodes.ca = ReadPath(object, "ca", "");
+  nodes.certificate = ReadPath(object, "certificate", "");
+  nodes.key = ReadPath(object, "key", "");
+  if (nodes.ca.empty() || nodes.certificate.empty() || nodes.key.empty()) {
+    object.AddError("",
+                    "needs \"ca\", \"certificate\" and \"key\": by its "
+                    "certificate a node knows its gateway");
+  }
+}
+
+void ReadLog(JsonObject& root, GatewayConfig& config) {
+  std::optional<JsonObject> object = root.OptionalObject("log");
+  if (!object.has_value()) return;
+  const std::string format = object->String("format", "text");
+  if (format != "text" && format != "json") {
+    object->AddError("format", "expected \"text\" or \"json\"");
+  }
+  config.log_format =
+      format == "json" ? server::LogFormat::kJson : server::LogFormat::kText;
+}
+
+}  // namespace
+
+absl::StatusOr<GatewayConfig> LoadGatewayConfig(const std::string& path) {
+  absl::StatusOr<policy::JsonDocument> document =
+      policy::JsonDocument::ReadFile(path);
+  if (!document.ok()) return document.status();
+  JsonObject root = document->root();
+  GatewayConfig config;
+  ReadListen(root, config);
+  config.socket = ReadPath(root, "socket", config.socket);
+  server::ReadTlsConfig(root, config.tls);
+  server::ReadIdentityConfig(root, config.identity);
+  ReadNodes(root, config.nodes);
+  config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
+                                       config.drain_timeout);
+  ReadLog(root, config);
+  if (config.tls.certificate.empty()) {
+    root.AddError("tls",
+                  "names no certificate: set \"certificate\" and \"key\"; "
+                  "sandglass cert makes them");
+  }
+  if (config.identity.tokens_dir.empty() && config.identity.jwt.empty() &&
+      config.identity.certificates.empty()) {
+    root.AddError("identity",
+                  "says no way to tell callers apart: set \"tokens_dir\", "
+                  "\"certificates\" or \"jwt\"");
+  }
+  if (absl::Status status = document->Finish(); !status.ok()) return status;
+  return config;
+}
+
+std::string GatewayConfigToJson(const GatewayConfig& config) {
+  std::vector<std::string> listen;
+  for (const server::ListenAddress& address : config.listen) {
+    listen.push_back(address.ToString());
+  }
+  const nlohmann::ordered_json json = {
+      {"listen", listen},
+      {"socket", config.socket},
+      {"tls", server::TlsToJson(config.tls)},
+      {"identity", server::IdentityToJson(config.identity)},
+      {"nodes",
+       {{"addresses", config.nodes.addresses},
+        {"ca", config.nodes.ca},
+        {"certificate", config.nodes.certificate},
+        {"key", config.nodes.key}}},
+      {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
+      {"log",
+       {{"format",
+         config.log_format == server::LogFormat::kJson ? "json" : "text"}}}};
+  return json.dump(2, ' ', /*ensure_ascii=*/true,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace sandglass::gateway

@@ -1,0 +1,47 @@
+#ifndef SANDGLASS_GATEWAY_DAEMON_GATEWAY_CONFIG_H_
+#define SANDGLASS_GATEWAY_DAEMON_GATEWAY_CONFIG_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/base/listen_address.h"
+#include "server/base/log.h"
+#include "server/identity/identity_config.h"
+#include "server/tls/tls_config.h"
+
+namespace sandglass::gateway {
+
+// Where the nodes are, and what the gateway shows them of itself.
+struct NodesConfig {
+  std::vector<std::string> addresses;  // HOST:PORT
+  // PEM files: who signs the nodes' certificates, and the gateway's own pair,
+  // whose name the nodes' identity.gateways has.
+  std::string ca;
+  std::string certificate;
+  std::string key;
+};
+
+// Everything that can be set.
+struct GatewayConfig {
+  std::vector<server::ListenAddress> listen;  // with TLS
+  // The unix socket of this machine's administrators, who make tokens there.
+  std::string socket = "/run/sandglass-gateway/gateway.sock";
+  server::TlsConfig tls;
+  server::IdentityConfig identity;
+  NodesConfig nodes;
+  absl::Duration drain_timeout = absl::Seconds(30);
+  server::LogLevel log_level = server::LogLevel::kInfo;
+  server::LogFormat log_format = server::LogFormat::kText;
+};
+
+// Reads a file of JSON with comments. INVALID_ARGUMENT lists all that is wrong,
+// each with its JSON pointer. NOT_FOUND: there is no such file.
+absl::StatusOr<GatewayConfig> LoadGatewayConfig(const std::string& path);
+
+// As a file would have it.
+std::string GatewayConfigToJson(const GatewayConfig& config);
+
+}  // namespace sandglass::gateway
+
+#endif  // SANDGLASS_GATEWAY_DAEMON_GATEWAY_CONFIG_H_

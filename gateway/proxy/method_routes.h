@@ -1,0 +1,34 @@
+#ifndef SANDGLASS_GATEWAY_PROXY_METHOD_ROUTES_H_
+#define SANDGLASS_GATEWAY_PROXY_METHOD_ROUTES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "google/protobuf/descriptor.h"
+
+namespace sandglass::gateway {
+
+// Which node a call is for, where its request names nothing that a node has
+// already (a session, a run, an approval).
+enum class Route : uint8_t {
+  kRun,      // one that has what a program needs, and room for it
+  kSession,  // one that has what a session needs, and room for it
+  kAny,      // whichever node there is
+  kEvery,    // all of them; their answers are put together
+  kNamed,    // none: the request has to name something
+};
+
+// A method of sandglass.v1 as the gateway passes it on.
+struct MethodRoute {
+  const google::protobuf::MethodDescriptor* method = nullptr;
+  Route route = Route::kNamed;
+};
+
+// By what gRPC calls it, for example "/sandglass.v1.SandboxService/RunCode".
+// Null: there is no such method, or the gateway answers it by itself.
+const MethodRoute* FindRoute(std::string_view path);
+
+}  // namespace sandglass::gateway
+
+#endif  // SANDGLASS_GATEWAY_PROXY_METHOD_ROUTES_H_

@@ -1,0 +1,264 @@
+#include "gateway/proxy/proxy_call.h"
+
+#include <optional>
+#include <utility>
+
+#include "gateway/proxy/call_metadata.h"
+#include "gateway/proxy/gateway_errors.h"
+#include "gateway/proxy/router.h"
+#include "server/edge/grpc_status.h"
+#include "server/edge/method_access.h"
+
+namespace sandglass::gateway {
+namespace {
+
+// Where a node refused what it has not begun with, another is asked once.
+constexpr int kMaxTries = 2;
+
+// Whether it does no harm to do the call again that a lost node may have done.
+bool MayRepeat(const google::protobuf::MethodDescriptor& method) {
+  const std::optional<server::Access> access =
+      server::AccessOf(method.input_type());
+  return access.has_value() && !access->changes;
+}
+
+}  // namespace
+
+// Ends when gRPC has called OnDone and the call has let go of it. What two
+// holds keep from being over too soon is that messages are passed on from
+// callbacks of the other side: one for what the client still sends, one for
+// what it still gets.
+class ProxyCall::Upstream final
+    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      public std::enable_shared_from_this<Upstream> {
+ public:
+  Upstream(ProxyCall& call, std::unique_ptr<Visit> visit)
+      : call_(call), visit_(std::move(visit)) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    PrepareContext(*call_.context_, call_.caller_, context_);
+    grpc::GenericStub stub(visit_->channel());
+    stub.PrepareBidiStreamingCall(&context_, call_.context_->method(), {},
+                                  this);
+    AddMultipleHolds(sends_all_ ? 1 : 2);
+    if (sends_all_) {
+      StartWriteLast(&call_.first_, grpc::WriteOptions());
+    } else {
+      (void)Send(&call_.first_);
+    }
+    StartCall();
+  }
+
+  // What the client sent next; it must stay until OnRequestSent. Returns false
+  // when the node wants no more.
+  bool Send(const grpc::ByteBuffer* message) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!may_send_) return false;
+      writing_ = true;
+    }
+    StartWrite(message);
+    return true;
+  }
+  // The client sends no more.
+  void SendNoMore() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!may_send_) return;
+      may_send_ = false;
+    }
+    StartWritesDone();
+    RemoveHold();
+  }
+  // The client has got what was read last, and wants the next; or, if it is
+  // gone, none.
+  void ReadNext() { StartRead(&call_.response_); }
+  void ReadNoMore() ABSL_LOCKS_EXCLUDED(mutex_) {
+    context_.TryCancel();
+    StopReading();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+  const grpc::ClientContext& context() const { return context_; }
+  Visit& visit() const { return *visit_; }
+  // Whether anything was sent to the node. Ask when the call there has ended.
+  bool reached() const { return reached_; }
+
+ private:
+  void OnReadInitialMetadataDone(bool ok) override {
+    if (ok) CopyInitialMetadata(context_, *call_.context_);
+    // ORDER: no message is passed on before that.
+    StartRead(&call_.response_);
+  }
+  void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (ok) {
+      call_.answered_ = true;
+      return call_.StartWrite(&call_.response_);
+    }
+    StopSending();
+    StopReading();
+  }
+  void OnWriteDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    reached_ = reached_ || ok;
+    if (sends_all_) return;
+    bool over = false;
+    {
+      absl::MutexLock lock(&mutex_);
+      writing_ = false;
+      over = stop_when_written_ || !ok;
+      if (over) may_send_ = false;
+    }
+    if (over) return RemoveHold();
+    call_.StartRead(&call_.request_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    // Nothing of this object is touched once the call has let go of it.
+    const std::shared_ptr<Upstream> self = std::move(self_);
+    call_.EndAt(status);
+  }
+
+  void StopSending() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!may_send_) return;
+      if (writing_) {
+        stop_when_written_ = true;
+        return;
+      }
+      may_send_ = false;
+    }
+    RemoveHold();
+  }
+  void StopReading() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!reads_) return;
+      reads_ = false;
+    }
+    RemoveHold();
+  }
+
+  ProxyCall& call_;
+  const std::unique_ptr<Visit> visit_;
+  // Whether the first message is all that the client sends.
+  const bool sends_all_ = !call_.route_.method->client_streaming();
+  grpc::ClientContext context_;
+  std::shared_ptr<Upstream> self_;
+  bool reached_ = false;
+  absl::Mutex mutex_;
+  bool may_send_ ABSL_GUARDED_BY(mutex_) = !sends_all_;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_when_written_ ABSL_GUARDED_BY(mutex_) = false;
+  bool reads_ ABSL_GUARDED_BY(mutex_) = true;
+};
+
+ProxyCall::ProxyCall(Router& router, const MethodRoute& route,
+                     server::Identity caller,
+                     grpc::GenericCallbackServerContext* context)
+    : router_(router),
+      route_(route),
+      caller_(std::move(caller)),
+      context_(context) {
+  StartRead(&first_);
+}
+
+void ProxyCall::OnReadDone(bool ok) {
+  if (!began_) {
+    began_ = true;
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    return Begin();
+  }
+  std::shared_ptr<Upstream> upstream;
+  {
+    absl::MutexLock lock(&mutex_);
+    upstream = upstream_;
+  }
+  if (upstream == nullptr) return;  // the node has ended the call
+  if (ok) {
+    (void)upstream->Send(&request_);
+  } else {
+    upstream->SendNoMore();
+  }
+}
+
+void ProxyCall::OnWriteDone(bool ok) {
+  std::shared_ptr<Upstream> upstream;
+  {
+    absl::MutexLock lock(&mutex_);
+    upstream = upstream_;
+  }
+  if (upstream == nullptr) return;
+  if (ok) {
+    upstream->ReadNext();
+  } else {
+    upstream->ReadNoMore();
+  }
+}
+
+void ProxyCall::OnCancel() {
+  std::shared_ptr<Upstream> upstream;
+  {
+    absl::MutexLock lock(&mutex_);
+    cancelled_ = true;
+    upstream = upstream_;
+  }
+  if (upstream != nullptr) upstream->Cancel();
+}
+
+void ProxyCall::OnDone() { delete this; }
+
+void ProxyCall::Begin() {
+  const RoutingFields fields =
+      ReadRoutingFields(*route_.method->input_type(), first_);
+  absl::StatusOr<std::unique_ptr<Visit>> visit =
+      router_.Find(route_.route, fields, caller_, tried_);
+  if (!visit.ok()) return Finish(server::ToGrpcStatus(visit.status()));
+  BeginAt(*std::move(visit));
+}
+
+void ProxyCall::BeginAt(std::unique_ptr<Visit> visit) {
+  ++tries_;
+  tried_.push_back(visit->node());
+  const auto upstream = std::make_shared<Upstream>(*this, std::move(visit));
+  bool cancelled = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    upstream_ = upstream;
+    cancelled = cancelled_;
+  }
+  upstream->Start();
+  if (cancelled) upstream->Cancel();
+}
+
+void ProxyCall::EndAt(const grpc::Status& status) {
+  std::shared_ptr<Upstream> upstream;
+  bool cancelled = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    upstream = std::move(upstream_);
+    cancelled = cancelled_;
+  }
+  const bool lost = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+                    ReasonOf(status).empty();
+  const bool not_begun =
+      !answered_ && (lost ? !upstream->reached() : HasNotBegun(status));
+  if (not_begun && !cancelled && tries_ < kMaxTries &&
+      !route_.method->client_streaming()) {
+    absl::StatusOr<std::unique_ptr<Visit>> other = router_.Find(
+        route_.route, ReadRoutingFields(*route_.method->input_type(), first_),
+        caller_, tried_);
+    if (other.ok()) return BeginAt(*std::move(other));
+  }
+  if (status.ok() && route_.route == Route::kSession) upstream->visit().Keep();
+  if (lost && !cancelled) {
+    const std::string& node = upstream->visit().node();
+    const absl::Status told =
+        not_begun ? NodeAway(node) : NodeLost(node, MayRepeat(*route_.method));
+    return Finish(server::ToGrpcStatus(told));
+  }
+  CopyTrailers(upstream->context(), *context_);
+  Finish(status);
+}
+
+}  // namespace sandglass::gateway

@@ -1,0 +1,62 @@
+#ifndef SANDGLASS_TESTS_E2E_GATEWAY_GATEWAY_FIXTURE_H_
+#define SANDGLASS_TESTS_E2E_GATEWAY_GATEWAY_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/remote/remote_fixture.h"
+#include "tests/support/daemon/daemon.h"
+#include "tests/support/network/tls_world.h"
+#include "tests/support/subprocess.h"
+
+namespace sandglass::testing {
+
+// A real gateway and real nodes behind it, all of one authority on 127.0.0.1.
+class GatewayTest : public ::testing::Test {
+ protected:
+  GatewayTest();
+  ~GatewayTest() override;
+
+  // A daemon that is called so; `more` is JSON of further keys, each with a
+  // comma at its end.
+  void StartNode(const std::string& name, const std::string& more = "");
+  // One that was killed, at the same address and with the same directory.
+  void StartNodeAgain(const std::string& name);
+  Daemon& node(const std::string& name) { return *nodes_.at(name).daemon; }
+  int port(const std::string& name) const { return nodes_.at(name).port; }
+  // Kills it and waits for its end.
+  void KillNode(const std::string& name);
+  // With the nodes that were started, or these addresses. Waits until it knows
+  // of so many nodes.
+  void StartGateway();
+  void StartGateway(const std::vector<std::string>& addresses, size_t known);
+  client::Subprocess& gateway() { return *gateway_; }
+  void WriteConfig(const std::vector<std::string>& addresses);
+  // Who calls the gateway by a token that its root makes.
+  RemoteCaller Caller(const std::string& tenant, const std::string& principal);
+
+  const std::string place_;
+  const TestIssuer issuer_;
+  int gateway_port_ = 0;
+
+ private:
+  struct Node {
+    std::unique_ptr<Daemon> daemon;
+    // Those of the same directory that came before.
+    std::vector<std::unique_ptr<Daemon>> before;
+    int port = 0;
+    std::string config;
+  };
+  void Put(const std::string& name, const std::string& text) const;
+
+  std::map<std::string, Node> nodes_;
+  std::unique_ptr<client::Subprocess> gateway_;
+};
+
+}  // namespace sandglass::testing
+
+#endif  // SANDGLASS_TESTS_E2E_GATEWAY_GATEWAY_FIXTURE_H_
