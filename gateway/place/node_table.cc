@@ -97,6 +97,7 @@ NodeIndex NodeTable::MakeRoom(const NodeLoad& load) {
   if (unused_.empty()) {
     index = static_cast<NodeIndex>(nodes_.size());
     nodes_.emplace_back();
+    rooms_.emplace_back();
     hashes_.emplace_back();
   } else {
     index = unused_.back();
@@ -146,9 +147,16 @@ void NodeTable::IndexOffers(NodeIndex node, const NodeOffers& before,
 
 void NodeTable::Refresh(NodeIndex index) {
   const Node& node = *nodes_[index];
-  free_.Put(index, node.free_slots() > 0);
-  take_runs_.Put(index, node.queue_room() > 0);
-  take_sessions_.Put(index, node.session_room() > 0);
+  const Room room = {.free_slots = node.free_slots(),
+                     .queue_room = node.queue_room(),
+                     .run_memory = node.run_memory(),
+                     .memory_budget = Signed(node.load.memory_budget),
+                     .session_room = node.session_room(),
+                     .session_memory = node.session_memory()};
+  rooms_[index] = room;
+  free_.Put(index, room.free_slots > 0);
+  take_runs_.Put(index, room.queue_room > 0);
+  take_sessions_.Put(index, room.session_room > 0);
 }
 
 void NodeTable::Lost(std::string_view name) {

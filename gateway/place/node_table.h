@@ -59,6 +59,16 @@ class NodeTable {
     uint64_t runs() const;
     uint64_t warm_jails(std::string_view language) const;
   };
+  // The same figures side by side: a decision that has to look at many nodes
+  // reads no more memory than it must.
+  struct Room {
+    int64_t free_slots = 0;
+    int64_t queue_room = 0;
+    int64_t run_memory = 0;
+    int64_t memory_budget = 0;
+    int64_t session_room = 0;
+    int64_t session_memory = 0;
+  };
   // Nodes by something that they have.
   using Index = std::map<std::string, NodeSet, std::less<>>;
 
@@ -91,6 +101,7 @@ class NodeTable {
   const Node* Find(std::string_view name) const;
   // Precondition: it is in the table.
   const Node& node(NodeIndex node) const { return *nodes_[node]; }
+  const Room& room(NodeIndex node) const { return rooms_[node]; }
   // NodeHash of its name. Precondition: as above.
   uint64_t hash(NodeIndex node) const { return hashes_[node]; }
   const std::map<std::string, NodeIndex, std::less<>>& by_name() const {
@@ -123,6 +134,7 @@ class NodeTable {
 
   std::map<std::string, NodeIndex, std::less<>> by_name_;
   std::vector<std::unique_ptr<Node>> nodes_;  // by NodeIndex; null: unused
+  std::vector<Room> rooms_;                   // likewise
   std::vector<uint64_t> hashes_;              // likewise
   std::vector<NodeIndex> unused_;
   // Those of there_, and the times for which their reports are true.

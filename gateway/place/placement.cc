@@ -13,6 +13,7 @@ namespace sandglass::gateway {
 namespace {
 
 using Node = NodeTable::Node;
+using Room = NodeTable::Room;
 
 // Null: no node has it.
 const NodeSet* FindSet(const NodeTable::Index& index, const std::string& key) {
@@ -37,23 +38,22 @@ class Choice {
     return with != nullptr && with->Has(node);
   }
   bool Waits(NodeIndex node) const {
-    return !wish_.session && !StartsAtOnce(nodes_.node(node));
+    return !wish_.session && !StartsAtOnce(nodes_.room(node));
   }
 
  private:
   bool Memory(int64_t bytes) const {
     return bytes >= static_cast<int64_t>(wish_.memory_bytes);
   }
-  bool StartsAtOnce(const Node& node) const {
-    return node.free_slots() > 0 && Memory(node.run_memory());
+  bool StartsAtOnce(const Room& room) const {
+    return room.free_slots > 0 && Memory(room.run_memory);
   }
   // Whether it takes the request, be it into its queue.
-  bool Takes(const Node& node) const {
+  bool Takes(const Room& room) const {
     if (wish_.session) {
-      return node.session_room() > 0 && Memory(node.session_memory());
+      return room.session_room > 0 && Memory(room.session_memory);
     }
-    return node.queue_room() > 0 &&
-           Memory(static_cast<int64_t>(node.load.memory_budget));
+    return room.queue_room > 0 && Memory(room.memory_budget);
   }
   bool IsBetter(const Node& one, const Node& other) const;
   // The better of two at random of those in `among` that `may` allows.
@@ -116,7 +116,7 @@ std::optional<NodeIndex> Choice::BetterOfTwo(NodeSet among, const May& may) {
     const NodeIndex drawn = among.Nth(absl::Uniform<size_t>(random_, 0, left));
     among.Clear(drawn);
     --left;
-    if (may(nodes_.node(drawn))) {
+    if (may(nodes_.room(drawn))) {
       if (!first.has_value()) {
         first = drawn;
         continue;
@@ -125,7 +125,7 @@ std::optional<NodeIndex> Choice::BetterOfTwo(NodeSet among, const May& may) {
     }
     if (++misses == kMisses) {
       among.ForEach([&](NodeIndex node) {
-        if (!may(nodes_.node(node))) among.Clear(node);
+        if (!may(nodes_.room(node))) among.Clear(node);
       });
       left = among.Count();
     }
@@ -134,8 +134,8 @@ std::optional<NodeIndex> Choice::BetterOfTwo(NodeSet among, const May& may) {
 }
 
 std::optional<NodeIndex> Choice::TakeBetterOfTwo() {
-  const auto takes = [this](const Node& node) { return Takes(node); };
-  const auto starts = [this](const Node& node) { return StartsAtOnce(node); };
+  const auto takes = [this](const Room& room) { return Takes(room); };
+  const auto starts = [this](const Room& room) { return StartsAtOnce(room); };
   const NodeSet* with = FindSet(nodes_.layers(), wish_.library);
   std::optional<NodeIndex> found;
   if (wish_.session) {
@@ -169,7 +169,7 @@ std::optional<NodeIndex> Choice::TakeFirst(uint64_t request_hash,
   fit_.ForEach([&](NodeIndex node) {
     const uint64_t weight = RendezvousWeight(nodes_.hash(node), request_hash);
     if (comes_before(node, weight, first)) first = {node, weight};
-    if (comes_before(node, weight, first_room) && Takes(nodes_.node(node))) {
+    if (comes_before(node, weight, first_room) && Takes(nodes_.room(node))) {
       first_room = {node, weight};
     }
   });

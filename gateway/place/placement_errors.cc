@@ -137,12 +137,13 @@ absl::Status AllAreFull(const Wish& wish, const NodeTable& nodes,
                         absl::BitGenRef random) {
   NodeSet fit = HaveAll(wish, nodes) & nodes.there();
   Indices(excluded, nodes).ForEach([&](NodeIndex node) { fit.Clear(node); });
-  uint64_t most = 0;
+  int64_t most = 0;
   fit.ForEach([&](NodeIndex node) {
-    most = std::max(most, nodes.node(node).load.memory_budget);
+    most = std::max(most, nodes.room(node).memory_budget);
   });
-  if (!wish.session && wish.memory_bytes > most) {
-    return server::NeverFits(wish.memory_bytes, most);
+  const auto budget = static_cast<uint64_t>(most);
+  if (!wish.session && wish.memory_bytes > budget) {
+    return server::NeverFits(wish.memory_bytes, budget);
   }
   return MakeRetryable(Code::kResourceExhausted, "NODES_FULL",
                        RetryAfter(wish.tries, random), "all ", fit.Count(),

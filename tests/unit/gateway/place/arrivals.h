@@ -39,6 +39,17 @@ struct Arrival {
   double service = 0;  // seconds that it runs
 };
 
+// Of each request that counts, in seconds.
+struct Times {
+  std::vector<double> waits;   // until it started
+  std::vector<double> totals;  // until it had ended
+
+  void Add(double wait, double service) {
+    waits.push_back(wait);
+    totals.push_back(wait + service);
+  }
+};
+
 // Nearest rank. Precondition: there are values.
 inline double Percentile(std::vector<double> values, double part) {
   const size_t rank =
@@ -94,17 +105,17 @@ inline std::vector<Arrival> DrawArrivals(const ClusterOptions& options) {
 
 // All slots behind one queue, of which each takes the next as soon as it is
 // free: no placement can do better without knowing how long runs take.
-inline std::vector<double> IdealTimes(const ClusterOptions& options,
-                                      const std::vector<Arrival>& arrivals) {
+inline Times IdealTimes(const ClusterOptions& options,
+                        const std::vector<Arrival>& arrivals) {
   std::priority_queue<double, std::vector<double>, std::greater<>> free_at;
   for (size_t i = 0; i < options.nodes * options.slots; ++i) free_at.push(0);
-  std::vector<double> times;
+  Times times;
   for (const Arrival& arrival : arrivals) {
     const double start = std::max(free_at.top(), arrival.time);
     free_at.pop();
     free_at.push(start + arrival.service);
     if (arrival.time < options.warm_up) continue;
-    times.push_back(start + arrival.service - arrival.time);
+    times.Add(start - arrival.time, arrival.service);
   }
   return times;
 }

@@ -25,7 +25,7 @@
 namespace sandglass::gateway {
 
 struct ClusterResult {
-  std::vector<double> times;  // waiting and running, of each that counts
+  Times times;
   uint64_t refused = 0;
   uint64_t displaced = 0;
   uint64_t wrong = 0;     // sent to the dead node after its death
@@ -184,13 +184,13 @@ class ClusterSimulation {
 
   void Start(size_t index, const Going& going) {
     ++nodes_[index].running;
+    const Arrival& arrival = arrivals_[going.arrival];
+    if (arrival.time >= options_.warm_up) {
+      result_.times.Add(now_ - kWay - arrival.time, arrival.service);
+    }
     Add(now_ + arrivals_[going.arrival].service, [this, index, going] {
       SimulatedNode& node = nodes_[index];
       --node.running;
-      const Arrival& arrival = arrivals_[going.arrival];
-      if (arrival.time >= options_.warm_up && !node.dead) {
-        result_.times.push_back(now_ - kWay - arrival.time);
-      }
       Add(now_ + kWay, [this, going] { EndAt(going); });
       if (node.queue.empty()) return;
       const Going next = node.queue.front();

@@ -19,7 +19,7 @@ TEST(NodeLoadTest, NamesOfNodes) {
     EXPECT_TRUE(IsNodeName(name)) << name;
   }
   EXPECT_TRUE(IsNodeName(std::string(32, 'x')));
-  for (const std::string name :
+  for (const std::string& name :
        {std::string(), std::string("Node"), std::string("a_b"),
         std::string("a b"), std::string("a.b"), std::string("a\0b", 3),
         std::string("\xc3\xa4"), std::string(33, 'x')}) {

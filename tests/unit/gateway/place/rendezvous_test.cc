@@ -33,9 +33,9 @@ std::string First(const std::vector<RendezvousNode>& nodes, int request) {
 
 // Replicas of other versions have to find the same order.
 TEST(RendezvousTest, HashesStayAsTheyAre) {
-  EXPECT_EQ(NodeHash("node-1"), 0u);
-  EXPECT_EQ(RequestHash("secret", "team", "request-1"), 0u);
-  EXPECT_EQ(RendezvousWeight(1, 2), 0u);
+  EXPECT_EQ(NodeHash("node-1"), 3861585884071264842u);
+  EXPECT_EQ(RequestHash("secret", "team", "request-1"), 167212867178732544u);
+  EXPECT_EQ(RendezvousWeight(1, 2), 815575690806614222u);
 }
 
 TEST(RendezvousTest, FirstTwoAreThoseOfASort) {
