@@ -73,8 +73,8 @@ struct Placed {
 // is full or gone. The price is balance: such runs wait behind others while
 // slots are free elsewhere. docs/scaling.md has how long.
 //
-// `random` needs no secret. A decision among a thousand nodes takes at most
-// 20 us; it is about 1 us, and 5 us with a request id.
+// `random` needs no secret. A decision among a thousand nodes is to take at
+// most 20 us (p99); docs/scaling.md has what it takes.
 //
 // Errors, which are the API's:
 //   INVALID_ARGUMENT: the wish asks for more memory than kMaxBytes.
