@@ -11,6 +11,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
 set(man_pages "")
 foreach(page ${PROJECT_SOURCE_DIR}/deploy/man/sandglass.1
     ${PROJECT_SOURCE_DIR}/deploy/man/sandglassd.8
+    ${PROJECT_SOURCE_DIR}/deploy/man/sandglass-gateway.8
     ${CMAKE_BINARY_DIR}/man/sandglassd.json.5)
   get_filename_component(name ${page} NAME)
   string(REGEX MATCH "[0-9]$" section ${name})

@@ -84,13 +84,14 @@ std::optional<NodeTokens> SplitTokens(std::string_view text) {
   return tokens;
 }
 
-EveryCall::EveryCall(Router& router, const MethodRoute& route,
-                     server::Identity caller,
+EveryCall::EveryCall(Router& router, server::AnswerRoom& answers,
+                     const MethodRoute& route, server::Identity caller,
                      grpc::GenericCallbackServerContext* context)
     : router_(router),
       route_(route),
       caller_(std::move(caller)),
-      context_(context) {
+      context_(context),
+      held_(answers) {
   StartRead(&request_);
 }
 
@@ -210,9 +211,11 @@ void EveryCall::Answer() {
   if (const FieldDescriptor* field = TextField(*answer, "next_page_token")) {
     answer->GetReflection()->SetString(answer.get(), field, JoinTokens(tokens));
   }
-  absl::StatusOr<grpc::ByteBuffer> bytes = server::SerializeMessage(*answer);
-  if (!bytes.ok()) return Finish(server::ToGrpcStatus(bytes.status()));
-  response_ = *std::move(bytes);
+  if (const absl::Status put = held_.Put(
+          caller_.name, server::SerializeMessage(*answer), &response_);
+      !put.ok()) {
+    return Finish(server::ToGrpcStatus(put));
+  }
   StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
 }
 

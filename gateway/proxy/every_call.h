@@ -17,6 +17,7 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/impl/codegen/async_generic_service.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "server/edge/answer_room.h"
 #include "server/identity/identity.h"
 
 namespace sandglass::gateway {
@@ -38,7 +39,9 @@ inline constexpr char kMissingNodes[] = "sandglass-missing-node";
 // may: only where none answers, it is an error. Deletes itself.
 class EveryCall final : public grpc::ServerGenericBidiReactor {
  public:
-  EveryCall(Router& router, const MethodRoute& route, server::Identity caller,
+  // `router` and `answers` must outlive the call.
+  EveryCall(Router& router, server::AnswerRoom& answers,
+            const MethodRoute& route, server::Identity caller,
             grpc::GenericCallbackServerContext* context);
 
  private:
@@ -65,6 +68,7 @@ class EveryCall final : public grpc::ServerGenericBidiReactor {
   const server::Identity caller_;
   grpc::GenericCallbackServerContext* const context_;
   grpc::ByteBuffer request_, response_;
+  server::HeldAnswer held_;
   std::vector<std::unique_ptr<Part>> parts_;
   absl::Mutex mutex_;
   size_t pending_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -94,7 +94,11 @@ class ProxyCall::Upstream final
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_) {
     if (ok) {
       call_.answered_ = true;
-      return call_.StartWrite(&call_.response_);
+      call_.full_ = call_.held_.Acquire(
+          call_.caller_.name, call_.response_.Length(),
+          "the call is cut off here; take its messages faster");
+      if (call_.full_.ok()) return call_.StartWrite(&call_.response_);
+      context_.TryCancel();
     }
     StopSending();
     StopReading();
@@ -153,13 +157,14 @@ class ProxyCall::Upstream final
   bool reads_ ABSL_GUARDED_BY(mutex_) = true;
 };
 
-ProxyCall::ProxyCall(Router& router, const MethodRoute& route,
-                     server::Identity caller,
+ProxyCall::ProxyCall(Router& router, server::AnswerRoom& answers,
+                     const MethodRoute& route, server::Identity caller,
                      grpc::GenericCallbackServerContext* context)
     : router_(router),
       route_(route),
       caller_(std::move(caller)),
-      context_(context) {
+      context_(context),
+      held_(answers) {
   StartRead(&first_);
 }
 
@@ -239,6 +244,7 @@ void ProxyCall::EndAt(const grpc::Status& status) {
     upstream = std::move(upstream_);
     cancelled = cancelled_;
   }
+  if (!full_.ok()) return Finish(server::ToGrpcStatus(full_));
   const bool lost = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
                     ReasonOf(status).empty();
   const bool not_begun =

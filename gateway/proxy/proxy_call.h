@@ -3,13 +3,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "gateway/proxy/method_routes.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/impl/codegen/async_generic_service.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "server/edge/answer_room.h"
 #include "server/identity/identity.h"
 
 namespace sandglass::gateway {
@@ -23,8 +26,10 @@ class Visit;
 // trailers as they are. Deletes itself.
 class ProxyCall final : public grpc::ServerGenericBidiReactor {
  public:
-  // `router` must outlive the call.
-  ProxyCall(Router& router, const MethodRoute& route, server::Identity caller,
+  // `router` and `answers`, in which there has to be room for each message
+  // until the client has taken it, must outlive the call.
+  ProxyCall(Router& router, server::AnswerRoom& answers,
+            const MethodRoute& route, server::Identity caller,
             grpc::GenericCallbackServerContext* context);
 
  private:
@@ -50,6 +55,8 @@ class ProxyCall final : public grpc::ServerGenericBidiReactor {
   grpc::ByteBuffer first_;    // the request, or the first of them
   grpc::ByteBuffer request_;  // a later one
   grpc::ByteBuffer response_;
+  server::HeldAnswer held_;  // of the response
+  absl::Status full_;        // why a response could not be passed on
   bool began_ = false;
   bool answered_ = false;  // something of an answer was passed on
   int tries_ = 0;

@@ -20,9 +20,11 @@ grpc::ServerGenericBidiReactor* ProxyService::CreateReactor(
       server::CallerOf(peers_, *context, route->method->input_type());
   if (!caller.ok()) return new Refused(caller.status());
   if (route->route == Route::kEvery) {
-    return new EveryCall(router_, *route, *std::move(caller), context);
+    return new EveryCall(router_, peers_.answers(), *route, *std::move(caller),
+                         context);
   }
-  return new ProxyCall(router_, *route, *std::move(caller), context);
+  return new ProxyCall(router_, peers_.answers(), *route, *std::move(caller),
+                       context);
 }
 
 }  // namespace sandglass::gateway

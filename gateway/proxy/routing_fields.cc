@@ -77,8 +77,10 @@ class Reader {
   // Of a field that comes twice the last one counts, as everywhere.
   bool ReadText(std::string& text) {
     uint32_t size = 0;
-    return input_.ReadVarint32(&size) && size <= kMaxTextBytes &&
-           input_.ReadString(&text, static_cast<int>(size));
+    const bool read = input_.ReadVarint32(&size) && size <= kMaxTextBytes &&
+                      input_.ReadString(&text, static_cast<int>(size));
+    if (!read) text.clear();
+    return read;
   }
   bool ReadMessage(const Descriptor& type, int depth) {
     int size = 0;

@@ -33,6 +33,7 @@ has_all_files() {
 -rw-r--r-- etc/sandglass/sandglassd.json
 -rwxr-xr-x usr/bin/sandglass
 -rwxr-xr-x usr/sbin/sandglassd
+-rwxr-xr-x usr/sbin/sandglass-gateway
 -rwxr-xr-x usr/libexec/sandglass/sandglass-egress
 -rwxr-xr-x usr/libexec/sandglass/sandglass-spawner
 -rw-r--r-- usr/libexec/sandglass/sandglass-zygote-python.so
@@ -52,6 +53,7 @@ has_all_files() {
 -rw-r--r-- usr/share/man/man1/sandglass.1.gz
 -rw-r--r-- usr/share/man/man5/sandglassd.json.5.gz
 -rw-r--r-- usr/share/man/man8/sandglassd.8.gz
+-rw-r--r-- usr/share/man/man8/sandglass-gateway.8.gz
 -rw-r--r-- usr/share/sandglass/policy/profiles/default.json
 FILES
   diff -r "$SANDGLASS_ROOT/policy/data" "$work/tree/usr/share/sandglass/policy" ||
@@ -108,6 +110,10 @@ manual_is_complete() {
   page "$man/man8/sandglassd.8.gz" >"$work/sandglassd"
   for word in $("$work/tree/usr/sbin/sandglassd" --help | grep -oE '^  (-[hV],)?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
     grep -qE -- "$word( |$)" "$work/sandglassd" || wrong "sandglassd(8) has no $word"
+  done
+  page "$man/man8/sandglass-gateway.8.gz" >"$work/gateway"
+  for word in $("$work/tree/usr/sbin/sandglass-gateway" --help | grep -oE '^  (-[hV],)?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+    grep -qE -- "$word( |$)" "$work/gateway" || wrong "sandglass-gateway(8) has no $word"
   done
   page "$man/man1/sandglass.1.gz" >"$work/sandglass"
   for word in $("$work/tree/usr/bin/sandglass" --help | sed -n '/^Programs:/,/^Examples:/s/^  \([a-z]*\) .*/\1/p'); do

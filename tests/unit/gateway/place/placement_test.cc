@@ -86,6 +86,24 @@ TEST_F(PlacementTest, TheOnlyNodeGetsIt) {
   EXPECT_EQ(table_.Find("node-1")->runs(), 1u);
 }
 
+TEST_F(PlacementTest, WhatIsNotAskedForIsNotLookedFor) {
+  NodeLoad load = IdleNode("node-1");
+  load.offers = {.languages = {"ruby"}, .profiles = {"strict"}, .images = {}};
+  Report(load);
+  Wish wish = PythonRun();
+  wish.image.clear();
+  wish.language.clear();
+  wish.profile.clear();
+  EXPECT_EQ(NodeOf(wish), "node-1");
+  wish.language = "ruby";
+  EXPECT_EQ(NodeOf(wish), "node-1");
+  ExpectError(wish, absl::StatusCode::kUnavailable, "NODES_AWAY", "",
+              {"node-1"});
+  wish.profile = "none";
+  ExpectError(wish, absl::StatusCode::kFailedPrecondition, "NO_FITTING_NODE",
+              "none");
+}
+
 TEST_F(PlacementTest, WhatNobodyHas) {
   Report(IdleNode("node-1"));
   NodeLoad other = IdleNode("node-2");
@@ -102,7 +120,7 @@ TEST_F(PlacementTest, WhatNobodyHas) {
   wish.profile = "huge";
   ExpectError(wish, kCode, "NO_FITTING_NODE", "default, large, strict");
   wish = PythonRun();
-  wish.image = "";
+  wish.image = "none";
   ExpectError(wish, kCode, "NO_FITTING_NODE", "host, science");
   wish = PythonRun();
   wish.profile = "strict";
