@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <string>
@@ -105,8 +106,9 @@ NamedSummaries MeasureCost(size_t nodes) {
     (void)table.Report(std::move(load));
     samples["report"].push_back(SinceStart(start));
     Kind kind = kinds[static_cast<size_t>(i) % kinds.size()];
-    if (!kind.wish.request_id.empty())
+    if (!kind.wish.request_id.empty()) {
       absl::StrAppend(&kind.wish.request_id, i);
+    }
     start = std::chrono::steady_clock::now();
     const absl::StatusOr<Placed> placed =
         gateway::Place(kind.wish, table, now, random);

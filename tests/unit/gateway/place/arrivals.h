@@ -82,21 +82,25 @@ inline std::vector<Arrival> DrawArrivals(const ClusterOptions& options) {
   std::mt19937_64 random(options.seed);
   std::uniform_real_distribution<double> part(0, 1);
   const auto burst_size = [&] {
-    if (!options.bursts) return 1.0;
-    return std::floor(std::min(64.0, std::pow(1 - part(random), -1 / 1.5)));
+    if (!options.bursts) return 1;
+    return static_cast<int>(
+        std::min(64.0, std::pow(1 - part(random), -1 / 1.5)));
   };
   double mean_burst = 0;
   constexpr int kDraws = 100'000;
-  for (int i = 0; i < kDraws; ++i) mean_burst += burst_size() / kDraws;
+  for (int i = 0; i < kDraws; ++i) mean_burst += burst_size();
+  mean_burst /= kDraws;
   const double slots = static_cast<double>(options.nodes * options.slots);
   const double rate = options.load * slots / MeanService() / mean_burst;
   std::exponential_distribution<double> gap(rate);
   std::vector<Arrival> arrivals;
-  for (double time = gap(random); time < options.seconds; time += gap(random)) {
-    for (double left = burst_size(); left > 0; --left) {
+  double time = gap(random);
+  while (time < options.seconds) {
+    for (int left = burst_size(); left > 0; --left) {
       const double late = options.bursts ? 0.02 * part(random) : 0;
       arrivals.push_back({time + late, DrawService(random)});
     }
+    time += gap(random);
   }
   std::sort(arrivals.begin(), arrivals.end(),
             [](const Arrival& a, const Arrival& b) { return a.time < b.time; });
