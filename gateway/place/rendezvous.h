@@ -51,7 +51,8 @@ inline bool ComesBefore(const RendezvousNode& one, const RendezvousNode& other,
 }
 
 // The first two of the order, in one pass and without sorting: some nanoseconds
-// for each node. Names are empty where there are fewer nodes.
+// for each node. Names are views of those in `nodes`, and empty where there are
+// fewer.
 struct FirstTwo {
   std::string_view first;
   std::string_view second;

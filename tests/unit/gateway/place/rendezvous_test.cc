@@ -57,7 +57,8 @@ TEST(RendezvousTest, FirstTwoAreThoseOfASort) {
 
 TEST(RendezvousTest, FewNodes) {
   EXPECT_EQ(FindFirstTwo({}, 1).first, "");
-  const FirstTwo alone = FindFirstTwo(Nodes({"only"}), 1);
+  const std::vector<std::string> names = {"only"};
+  const FirstTwo alone = FindFirstTwo(Nodes(names), 1);
   EXPECT_EQ(alone.first, "only");
   EXPECT_EQ(alone.second, "");
 }
