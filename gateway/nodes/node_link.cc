@@ -102,9 +102,9 @@ class NodeLink::Watch final
                 [self = shared_from_this()](bool) { self->Ask(); });
   }
   void End() { RemoveHold(); }
-  void OnDone(const grpc::Status&) override {
+  void OnDone(const grpc::Status& status) override {
     const std::shared_ptr<Watch> self = std::move(self_);
-    link_->TellLost();
+    link_->TellLost(status.error_message());
     link_->AskLater(wrong_ ? kAskWrongAgain : kAskAgain);
   }
 
@@ -167,9 +167,9 @@ bool NodeLink::Tell(const WatchLoadResponse& answer,
   return !stopped_ && told_(answer, asked);
 }
 
-void NodeLink::TellLost() {
+void NodeLink::TellLost(const std::string& why) {
   absl::MutexLock lock(&mutex_);
-  if (!stopped_) lost_();
+  if (!stopped_) lost_(why);
 }
 
 void NodeLink::AskLater(absl::Duration pause) {

@@ -32,7 +32,8 @@ class NodeLink : public std::enable_shared_from_this<NodeLink> {
   // is left alone for a while when it returns false.
   using Told = std::function<bool(const node::v1::WatchLoadResponse& answer,
                                   server::MonotonicTime asked)>;
-  using Lost = std::function<void()>;
+  // Gets why: gRPC's words.
+  using Lost = std::function<void(const std::string& why)>;
 
   // `address` is HOST:PORT. Calls are spread over several connections, since
   // one carries only so many at a time.
@@ -55,7 +56,7 @@ class NodeLink : public std::enable_shared_from_this<NodeLink> {
   // After Stop nobody is told.
   bool Tell(const node::v1::WatchLoadResponse& answer,
             server::MonotonicTime asked) ABSL_LOCKS_EXCLUDED(mutex_);
-  void TellLost() ABSL_LOCKS_EXCLUDED(mutex_);
+  void TellLost(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskLater(absl::Duration pause) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string address_;

@@ -107,7 +107,7 @@ void NodeRegistry::SetNodes(
                           server::MonotonicTime asked) {
             return Told(address, answer, asked);
           },
-          [this, address] { Lost(address); });
+          [this, address](const std::string& why) { Lost(address, why); });
       known_[address].link = link;
       begun.push_back(std::move(link));
     }
@@ -134,6 +134,8 @@ bool NodeRegistry::Told(const std::string& address,
         {{"address", address}, {"error", std::string(taken.message())}});
     return false;
   }
+  const bool was_away = std::exchange(known->second.away, false);
+  if (known->second.node == answer.node() && !was_away) return true;
   if (known->second.node != answer.node()) {
     if (!known->second.node.empty()) {
       table_.Forget(known->second.node);
@@ -141,21 +143,23 @@ bool NodeRegistry::Told(const std::string& address,
     }
     known->second.node = answer.node();
     addresses_[answer.node()] = address;
-    server::Log(server::LogLevel::kInfo, "node_there",
-                {{"address", address},
-                 {"node", answer.node()},
-                 {"version", known->second.offer.version()}});
   }
+  server::Log(server::LogLevel::kInfo, "node_there",
+              {{"address", address},
+               {"node", answer.node()},
+               {"version", known->second.offer.version()}});
   return true;
 }
 
-void NodeRegistry::Lost(const std::string& address) {
+void NodeRegistry::Lost(const std::string& address, const std::string& why) {
   absl::MutexLock lock(&mutex_);
   const auto known = known_.find(address);
-  if (known == known_.end() || known->second.node.empty()) return;
-  table_.Lost(known->second.node);
-  server::Log(server::LogLevel::kWarning, "node_lost",
-              {{"address", address}, {"node", known->second.node}});
+  if (known == known_.end()) return;
+  const std::string& node = known->second.node;
+  if (!node.empty()) table_.Lost(node);
+  if (std::exchange(known->second.away, true)) return;
+  server::Log(server::LogLevel::kWarning, "node_away",
+              {{"address", address}, {"node", node, true}, {"error", why}});
 }
 
 void NodeRegistry::Learn(const node::v1::Offer& offer) {

@@ -47,7 +47,8 @@ class NodeRegistry final : public Router {
   bool Told(const std::string& address,
             const node::v1::WatchLoadResponse& answer,
             server::MonotonicTime asked) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Lost(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Lost(const std::string& address, const std::string& why)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::unique_ptr<Visit>> FindNamed(
       const std::string& id, const std::vector<std::string>& tried)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -65,6 +66,7 @@ class NodeRegistry final : public Router {
     std::shared_ptr<NodeLink> link;
     std::string node;  // empty: it has not told yet
     node::v1::Offer offer;
+    bool away = false;  // as the log says
   };
 
   absl::Mutex mutex_;

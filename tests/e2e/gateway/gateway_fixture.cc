@@ -53,10 +53,11 @@ void GatewayTest::Put(const std::string& name, const std::string& text) const {
   ::chmod(absl::StrCat(place_, "/", name).c_str(), 0600);
 }
 
-void GatewayTest::StartNode(const std::string& name, const std::string& more) {
+void GatewayTest::StartNode(const std::string& name,
+                            const std::string& called) {
   Node& node = nodes_[name];
   node.config = absl::StrCat(
-      "{", more, R"("node_name": ")", name,
+      R"({"node_name": ")", called.empty() ? name : called,
       R"(", "pool": {"idle_age": "1s"}, "tls": {"certificate": ")", place_,
       R"(/server.pem", "key": ")", place_, R"(/server.key", "client_ca": ")",
       place_, R"(/ca.pem", "client_certificates": "required"},

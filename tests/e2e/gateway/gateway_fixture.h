@@ -21,9 +21,9 @@ class GatewayTest : public ::testing::Test {
   GatewayTest();
   ~GatewayTest() override;
 
-  // A daemon that is called so; `more` is JSON of further keys, each with a
-  // comma at its end.
-  void StartNode(const std::string& name, const std::string& more = "");
+  // A daemon that the test calls `name`, and its configuration too unless it is
+  // `called` otherwise.
+  void StartNode(const std::string& name, const std::string& called = "");
   // One that was killed, at the same address and with the same directory.
   void StartNodeAgain(const std::string& name);
   Daemon& node(const std::string& name) { return *nodes_.at(name).daemon; }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/random_id.h"
+#include "server/base/tcp_socket.h"
 #include "tests/e2e/gateway/gateway_fixture.h"
 #include "tests/support/calls/execs.h"
 #include "tests/support/wait.h"
@@ -336,6 +337,39 @@ TEST_F(Gateway, ReloadsItsNodesAndDrains) {
   gateway().Signal(SIGTERM);
   EXPECT_THAT(last.get(), IsOk());
   EXPECT_EQ(gateway().Wait().exit_code, 0);
+}
+
+TEST_F(Gateway, WhatIsNoGoodNodeGetsNothing) {
+  ASSERT_NO_FATAL_FAILURE(StartNode("a"));
+  ASSERT_NO_FATAL_FAILURE(StartNode("second", "a"));
+  // One that takes connections and says nothing.
+  const auto silent = server::ListenOnTcp("test", "127.0.0.1:0");
+  ASSERT_TRUE(silent.ok()) << silent.status();
+  ASSERT_NO_FATAL_FAILURE(
+      StartGateway({absl::StrCat("127.0.0.1:", port("a")),
+                    absl::StrCat("127.0.0.1:", server::TcpPortOf(*silent)),
+                    "127.0.0.1:1", "nowhere.invalid:1"},
+                   1));
+  RemoteCaller caller = Caller("team", "ci");
+  v1::RunCodeResponse response;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_THAT(Bash(caller, "true", &response), IsOk());
+    EXPECT_EQ(NodeOfId(response.run_id()), "a");
+  }
+  // Of two of one name the first stays.
+  WriteConfig({absl::StrCat("127.0.0.1:", port("a")),
+               absl::StrCat("127.0.0.1:", port("second"))});
+  gateway().Signal(SIGHUP);
+  ASSERT_TRUE(gateway().ReadErrorUntil("node_not_taken"));
+  const auto finished = [this](const char* name) {
+    v1::ListRunsRequest request;
+    v1::ListRunsResponse runs;
+    EXPECT_THAT(node(name).client().List(request, &runs), IsOk());
+    return runs.runs_size();
+  };
+  ASSERT_THAT(Bash(caller, "true", &response), IsOk());
+  EXPECT_EQ(finished("second"), 0);
+  EXPECT_EQ(finished("a"), 6);
 }
 
 }  // namespace
