@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gateway/proxy/gateway_errors.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -195,20 +197,34 @@ absl::StatusOr<std::unique_ptr<Visit>> NodeRegistry::FindNamed(
   return StayAt(*node);
 }
 
+absl::StatusOr<std::unique_ptr<Visit>> NodeRegistry::FindAny(
+    const std::vector<std::string>& tried) {
+  std::vector<std::string> there;
+  for (const auto& [node, address] : addresses_) {
+    if (IsThere(node) && std::ranges::find(tried, node) == tried.end()) {
+      there.push_back(node);
+    }
+  }
+  if (there.empty()) return NoNodes();
+  return StayAt(there[absl::Uniform<size_t>(random_, 0, there.size())]);
+}
+
 absl::StatusOr<std::unique_ptr<Visit>> NodeRegistry::Find(
     Route route, const RoutingFields& fields, const server::Identity& caller,
     const std::vector<std::string>& tried) {
   absl::MutexLock lock(&mutex_);
   const std::string& named = NamedBy(fields);
   if (!named.empty() || route == Route::kNamed) return FindNamed(named, tried);
+  if (route == Route::kAny) return FindAny(tried);
   Wish wish{.tenant = caller.tenant,
             .memory_bytes = fields.memory_bytes,
-            .session = route == Route::kSession,
+            .session = route == Route::kSession || route == Route::kNamesake,
             .request_id = fields.request_id,
             .tries = static_cast<int>(tried.size())};
-  if (route != Route::kAny) {
-    wish.language = LanguageOf(fields.language);
-    wish.profile = fields.profile.empty() ? kDefaultProfile : fields.profile;
+  wish.language = LanguageOf(fields.language);
+  wish.profile = fields.profile.empty() ? kDefaultProfile : fields.profile;
+  if (route == Route::kNamesake) {
+    wish.request_id = absl::StrCat("labels ", absl::StrJoin(fields.labels, ""));
   }
   absl::StatusOr<Placed> placed =
       Place(wish, table_, server::Now(), random_, tried);

@@ -52,6 +52,9 @@ class NodeRegistry final : public Router {
   absl::StatusOr<std::unique_ptr<Visit>> FindNamed(
       const std::string& id, const std::vector<std::string>& tried)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::unique_ptr<Visit>> FindAny(
+      const std::vector<std::string>& tried)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::unique_ptr<Stay> StayAt(const std::string& node)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A language as nodes tell it; what no node knows as it is.

@@ -23,7 +23,7 @@ const std::map<std::string_view, Route>& Exceptions() {
       {"StreamRunCode", Route::kRun},
       {"BuildLayer", Route::kRun},
       {"CreateSession", Route::kSession},
-      {"GetOrCreateSession", Route::kSession},
+      {"GetOrCreateSession", Route::kNamesake},
       {"GetServerInfo", Route::kAny},
       {"CheckProfile", Route::kAny},
       {"TestRun", Route::kAny},

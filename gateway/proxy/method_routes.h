@@ -12,11 +12,12 @@ namespace sandglass::gateway {
 // Which node a call is for, where its request names nothing that a node has
 // already (a session, a run, an approval).
 enum class Route : uint8_t {
-  kRun,      // one that has what a program needs, and room for it
-  kSession,  // one that has what a session needs, and room for it
-  kAny,      // whichever node there is
-  kEvery,    // all of them; their answers are put together
-  kNamed,    // none: the request has to name something
+  kRun,       // one that has what a program needs, and room for it
+  kSession,   // one that has what a session needs, and room for it
+  kNamesake,  // the same for all that ask for a session with the same labels
+  kAny,       // whichever node there is
+  kEvery,     // all of them; their answers are put together
+  kNamed,     // none: the request has to name something
 };
 
 // A method of sandglass.v1 as the gateway passes it on.

@@ -82,6 +82,8 @@ class ProxyCall::Upstream final
 
   const grpc::ClientContext& context() const { return context_; }
   Visit& visit() const { return *visit_; }
+  // The call there is over, and counts there no more.
+  void Leave() { visit_.reset(); }
   // Whether anything was sent to the node. Ask when the call there has ended.
   bool reached() const { return reached_; }
 
@@ -144,7 +146,7 @@ class ProxyCall::Upstream final
   }
 
   ProxyCall& call_;
-  const std::unique_ptr<Visit> visit_;
+  std::unique_ptr<Visit> visit_;
   // Whether the first message is all that the client sends.
   const bool sends_all_ = !call_.route_.method->client_streaming();
   grpc::ClientContext context_;
@@ -244,7 +246,6 @@ void ProxyCall::EndAt(const grpc::Status& status) {
     upstream = std::move(upstream_);
     cancelled = cancelled_;
   }
-  if (!full_.ok()) return Finish(server::ToGrpcStatus(full_));
   const bool lost = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
                     ReasonOf(status).empty();
   const bool not_begun =
@@ -256,15 +257,22 @@ void ProxyCall::EndAt(const grpc::Status& status) {
         caller_, tried_);
     if (other.ok()) return BeginAt(*std::move(other));
   }
-  if (status.ok() && route_.route == Route::kSession) upstream->visit().Keep();
-  if (lost && !cancelled) {
+  grpc::Status told = status;
+  if (!full_.ok()) {
+    told = server::ToGrpcStatus(full_);
+  } else if (lost && !cancelled) {
     const std::string& node = upstream->visit().node();
-    const absl::Status told =
-        not_begun ? NodeAway(node) : NodeLost(node, MayRepeat(*route_.method));
-    return Finish(server::ToGrpcStatus(told));
+    told = server::ToGrpcStatus(
+        not_begun ? NodeAway(node) : NodeLost(node, MayRepeat(*route_.method)));
+  } else {
+    CopyTrailers(upstream->context(), *context_);
   }
-  CopyTrailers(upstream->context(), *context_);
-  Finish(status);
+  const bool stays =
+      route_.route == Route::kSession || route_.route == Route::kNamesake;
+  if (status.ok() && stays) upstream->visit().Keep();
+  // ORDER: once the call is finished, nothing keeps the router from ending.
+  upstream->Leave();
+  Finish(told);
 }
 
 }  // namespace sandglass::gateway

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
@@ -21,6 +22,7 @@ using google::protobuf::io::CodedInputStream;
 // refused by every node.
 constexpr int kMaxTextBytes = 4096;
 constexpr size_t kMaxLibraries = 1024;
+constexpr size_t kMaxLabels = 256;
 constexpr int kMaxDepth = 4;
 
 bool HoldsFields(std::string_view name) {
@@ -59,6 +61,7 @@ class Reader {
         HoldsFields(name) && depth < kMaxDepth) {
       return ReadMessage(*field.message_type(), depth + 1);
     }
+    if (name == "labels" && field.is_map()) return ReadLabel();
     if (name == "memory_bytes" &&
         field.type() == FieldDescriptor::TYPE_UINT64) {
       return WireFormatLite::ReadPrimitive<uint64_t,
@@ -73,6 +76,12 @@ class Reader {
       if (std::string* text = TextOf(name)) return ReadText(*text);
     }
     return WireFormatLite::SkipField(&input_, tag);
+  }
+  bool ReadLabel() {
+    std::string label;
+    if (fields_.labels.size() == kMaxLabels || !ReadText(label)) return false;
+    fields_.labels.insert(std::move(label));
+    return true;
   }
   // Of a field that comes twice the last one counts, as everywhere.
   bool ReadText(std::string& text) {

@@ -1,6 +1,8 @@
 #ifndef SANDGLASS_GATEWAY_PROXY_ROUTING_FIELDS_H_
 #define SANDGLASS_GATEWAY_PROXY_ROUTING_FIELDS_H_
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ struct RoutingFields {
   std::string language;
   std::string profile;
   std::vector<std::string> libraries;
+  // Of a new session: its labels as bytes of their own kind, in one order.
+  std::set<std::string> labels;
   // That it may need: its limits.memory_bytes; 0: the profile's.
   uint64_t memory_bytes = 0;
 };

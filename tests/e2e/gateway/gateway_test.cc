@@ -272,6 +272,30 @@ TEST_F(Gateway, ARequestIdMeetsTheSameNodeAgain) {
   EXPECT_THAT(nodes, SizeIs(2));
 }
 
+TEST_F(Gateway, ASessionOfTheSameLabelsIsFoundAgain) {
+  ASSERT_NO_FATAL_FAILURE(StartTwo());
+  RemoteCaller caller = Caller("team", "ci");
+  std::set<std::string> nodes;
+  for (int i = 0; i < 10; ++i) {
+    std::set<std::string> ids;
+    for (int again = 0; again < 3; ++again) {
+      v1::GetOrCreateSessionRequest request;
+      (*request.mutable_create()->mutable_labels())["user"] = absl::StrCat(i);
+      (*request.mutable_create()->mutable_labels())["of"] = "test";
+      v1::GetOrCreateSessionResponse response;
+      ASSERT_THAT(caller.Call(v1::SessionService::NewStub(caller.channel()),
+                              &v1::SessionService::Stub::GetOrCreateSession,
+                              request, &response),
+                  IsOk());
+      EXPECT_EQ(response.created(), again == 0);
+      ids.insert(response.session().session_id());
+    }
+    EXPECT_THAT(ids, SizeIs(1));
+    nodes.insert(NodeOfId(*ids.begin()).value_or(""));
+  }
+  EXPECT_THAT(nodes, SizeIs(2));
+}
+
 TEST_F(Gateway, CancelledCallsEndAtTheNode) {
   ASSERT_NO_FATAL_FAILURE(StartNode("a"));
   ASSERT_NO_FATAL_FAILURE(StartGateway());

@@ -18,6 +18,8 @@ TEST(MethodRoutes, SayWhereEachMethodGoes) {
             Route::kSession);
   EXPECT_EQ(RouteOf("/sandglass.v1.SessionService/ListSessions"),
             Route::kEvery);
+  EXPECT_EQ(RouteOf("/sandglass.v1.SessionService/GetOrCreateSession"),
+            Route::kNamesake);
   EXPECT_EQ(RouteOf("/sandglass.v1.SandboxService/GetServerInfo"), Route::kAny);
   EXPECT_EQ(RouteOf("/sandglass.v1.ExecService/Execute"), Route::kNamed);
   EXPECT_TRUE(FindRoute("/sandglass.v1.ExecService/Execute")

@@ -64,6 +64,15 @@ TEST(RoutingFields, AreFoundWhereACallBegins) {
   v1::GetOrCreateSessionRequest create;
   create.mutable_create()->set_language("go");
   EXPECT_EQ(Read(create).language, "go");
+  EXPECT_TRUE(Read(create).labels.empty());
+  v1::GetOrCreateSessionRequest same = create;
+  (*create.mutable_create()->mutable_labels())["a"] = "1";
+  (*create.mutable_create()->mutable_labels())["b"] = "2";
+  (*same.mutable_create()->mutable_labels())["b"] = "2";
+  EXPECT_NE(Read(create).labels, Read(same).labels);
+  (*same.mutable_create()->mutable_labels())["a"] = "1";
+  EXPECT_EQ(Read(create).labels, Read(same).labels);
+  EXPECT_EQ(Read(create).labels.size(), 2u);
   v1::CancelRunRequest cancel;
   cancel.set_run_id("run-a-0123456789abcdef");
   EXPECT_EQ(Read(cancel).run_id, "run-a-0123456789abcdef");
