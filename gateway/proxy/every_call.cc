@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "gateway/proxy/call_metadata.h"
 #include "gateway/proxy/gateway_errors.h"
 #include "google/protobuf/descriptor.h"
@@ -58,6 +59,11 @@ void SharePage(size_t nodes, Message& request) {
   const int whole = size == 0 ? kUsualPage : size;
   const int count = static_cast<int>(nodes);
   reflection.SetInt32(&request, field, (whole + count - 1) / count);
+}
+
+grpc::Status NoAnswer(const std::string& node) {
+  return {grpc::StatusCode::INTERNAL,
+          absl::StrCat("what node ", node, " answered is no such message")};
 }
 
 }  // namespace
@@ -186,7 +192,7 @@ void EveryCall::Answer() {
       NewMessage(route_.method->output_type());
   NodeTokens tokens;
   bool answered = false;
-  const grpc::Status* failed = nullptr;
+  grpc::Status failed;
   for (const auto& part : parts_) {
     const std::unique_ptr<Message> own =
         NewMessage(route_.method->output_type());
@@ -195,9 +201,10 @@ void EveryCall::Answer() {
       // What isn't on one node may be on another.
       if (part->status.error_code() != grpc::StatusCode::NOT_FOUND) {
         context_->AddTrailingMetadata(kMissingNodes, part->visit->node());
-        failed = &part->status;
-      } else if (failed == nullptr) {
-        failed = &part->status;
+        failed = part->status.ok() ? NoAnswer(part->visit->node())
+                                   : part->status;
+      } else if (failed.ok()) {
+        failed = part->status;
       }
       continue;
     }
@@ -207,7 +214,7 @@ void EveryCall::Answer() {
     }
     answer->MergeFrom(*own);
   }
-  if (!answered) return Finish(*failed);
+  if (!answered) return Finish(failed);
   if (const FieldDescriptor* field = TextField(*answer, "next_page_token")) {
     answer->GetReflection()->SetString(answer.get(), field, JoinTokens(tokens));
   }
