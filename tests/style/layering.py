@@ -23,9 +23,10 @@ MAY_INCLUDE = {
     # Of internal/ only what it writes for itself.
     "server": ["internal/durable.", "sandglass/v1/", "google/rpc/"],
     "client": ["sandglass/v1/", "google/rpc/"],
-    "tests": ["policy/", "sandbox/", "server/", "client/", "tests/",
+    "gateway": ["sandglass/v1/", "google/rpc/"],
+    "tests": ["policy/", "sandbox/", "server/", "client/", "gateway/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
-    "bench": ["bench/", "client/", "policy/", "sandbox/", "server/", "tests/",
+    "bench": ["bench/", "client/", "gateway/", "policy/", "sandbox/", "server/", "tests/",
               "internal/", "sandglass/v1/", "google/rpc/"],
 }
 # The folders that have rooms → whose rooms theirs may use beside their own.
@@ -35,6 +36,9 @@ MAY_USE = {
     "server": ["policy/", "sandbox/"],
     # Of policy/ only the audit log's format, and words as people type them.
     "client": ["policy/audit", "policy/text"],
+    # It stands between clients and daemons, and has leaf helpers of both.
+    "gateway": ["policy/", "sandbox/os", "server/base", "server/identity",
+                "server/tls", "client/base"],
 }
 # Programs that stand in no room and know nothing of them: what the client sends
 # into jails as it is, and examples for users of the public API.
@@ -43,8 +47,9 @@ ALONE = {
     "client/examples/": ["sandglass/v1/", "google/rpc/"],
 }
 # Every first folder of an include that is the project's.
-PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "tests/",
-                    "bench/", "internal/", "sandglass/", "google/rpc/")
+PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "gateway/",
+                    "tests/", "bench/", "internal/", "sandglass/",
+                    "google/rpc/")
 
 # gRPC can't be in a process that forks without exec, so only these may use it.
 # Of server/ that is its edge alone; the other rooms know nothing of gRPC.
