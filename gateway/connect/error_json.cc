@@ -43,7 +43,8 @@ ordered_json Debug(const Any& detail) {
 ordered_json ErrorOf(const CallStatus& status) {
   ordered_json error = {{"code", CodeName(status.code)}};
   if (!status.message.empty()) error["message"] = status.message;
-  for (const Any& detail : DetailsOf(status).details()) {
+  const google::rpc::Status details = DetailsOf(status);
+  for (const Any& detail : details.details()) {
     ordered_json entry = {{"type", TypeOf(detail)},
                           {"value", UnpaddedBase64(detail.value())}};
     ordered_json debug = Debug(detail);
@@ -75,7 +76,8 @@ std::string EndStreamJson(const CallStatus& status,
 }
 
 std::optional<absl::Duration> RetryDelayOf(const CallStatus& status) {
-  for (const Any& detail : DetailsOf(status).details()) {
+  const google::rpc::Status details = DetailsOf(status);
+  for (const Any& detail : details.details()) {
     google::rpc::RetryInfo retry;
     if (!detail.Is<google::rpc::RetryInfo>() || !detail.UnpackTo(&retry)) {
       continue;

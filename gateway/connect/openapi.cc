@@ -10,7 +10,6 @@
 #include "gateway/connect/methods.h"
 #include "gateway/connect/openapi_comments.h"
 #include "gateway/connect/openapi_schemas.h"
-#include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 #include "policy/text/views.h"
 #include "sandglass/v1/run.pb.h"
@@ -48,9 +47,10 @@ ordered_json Reference(std::string_view place) {
 }
 
 ordered_json Example(const google::protobuf::Message& message) {
-  std::string text;
-  google::protobuf::util::MessageToJsonString(message, &text).IgnoreError();
-  return ordered_json::parse(text, nullptr, false);
+  const auto text = WriteJson(message.SerializeAsString(),
+                              *message.GetDescriptor(), /*texts=*/false);
+  return text.ok() ? ordered_json::parse(*text, nullptr, false)
+                   : ordered_json();
 }
 
 ordered_json RequestExample() {
@@ -104,8 +104,7 @@ ordered_json Answers(const Method& method, const MethodDescriptor& descriptor) {
   return answers;
 }
 
-ordered_json Operation(const Method& method, const MethodDescriptor& descriptor,
-                       const char* verb) {
+ordered_json Operation(const MethodDescriptor& descriptor, const char* verb) {
   const std::string& service = descriptor.service()->name();
   ordered_json operation = {
       {"operationId", absl::StrCat(service, "_", descriptor.name(), verb)},
@@ -119,7 +118,7 @@ ordered_json Operation(const Method& method, const MethodDescriptor& descriptor,
 }
 
 ordered_json Post(const Method& method, const MethodDescriptor& descriptor) {
-  ordered_json post = Operation(method, descriptor, "");
+  ordered_json post = Operation(descriptor, "");
   post["requestBody"] = {
       {"required", true},
       {"content", Content(*descriptor.input_type(), method.unary())}};
@@ -128,7 +127,7 @@ ordered_json Post(const Method& method, const MethodDescriptor& descriptor) {
 }
 
 ordered_json Get(const Method& method, const MethodDescriptor& descriptor) {
-  ordered_json get = Operation(method, descriptor, "_Get");
+  ordered_json get = Operation(descriptor, "_Get");
   get["parameters"].push_back(
       {{"name", "message"},
        {"in", "query"},

@@ -9,8 +9,9 @@ add_executable(gateway_connect_test
   ${CMAKE_CURRENT_LIST_DIR}/connect/openapi_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/connect/stream_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/connect/unary_test.cc)
+# gRPC is what the headers that are compiled once for tests are compiled with.
 target_link_libraries(gateway_connect_test PRIVATE
-  sandglass_gateway_connect GTest::gmock_main)
+  sandglass_gateway_connect gRPC::grpc++ GTest::gmock_main)
 sandglass_add_suites(gateway_connect_test gateway. TIMEOUT 120)
 
 # Prints the OpenAPI document, for tests that know that format.
