@@ -38,7 +38,7 @@ def test_the_document_is_valid(document: dict) -> None:
 def test_a_broken_document_is_not(document: dict) -> None:
     broken = json.loads(json.dumps(document))
     del broken["paths"][RUN]["post"]["responses"]["200"]["description"]
-    with pytest.raises(openapi_spec_validator.OpenAPISpecValidatorError):
+    with pytest.raises(jsonschema.ValidationError):
         openapi_spec_validator.OpenAPIV31SpecValidator(broken).validate()
 
 
