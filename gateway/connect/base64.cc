@@ -15,8 +15,9 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
   const size_t digits = text.find_last_not_of('=') + 1;
   const size_t padding = text.size() - digits;
   if (digits % 4 == 1) return std::nullopt;
-  if (padding != 0 && (padding > 2 || text.size() % 4 != 0))
+  if (padding > 2 || (padding != 0 && text.size() % 4 != 0)) {
     return std::nullopt;
+  }
   std::string plain(text.substr(0, digits));
   // One alphabet; the library takes no mixture.
   for (char& c : plain) {

@@ -24,7 +24,6 @@ namespace {
 
 using policy::AbslView;
 using policy::Quoted;
-using policy::StdView;
 
 constexpr int kNotFound = 404;
 constexpr int kNotAllowed = 405;
@@ -57,7 +56,7 @@ bool Fits(const Method& method, Protocol protocol) {
 // "application/json; charset=utf-8" is "application/json"; with any other
 // parameter it is as it was, which is no type that there is.
 std::string WithoutCharset(std::string_view value) {
-  const std::string small =
+  std::string small =
       absl::AsciiStrToLower(absl::StripAsciiWhitespace(AbslView(value)));
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(small, absl::MaxSplits(';', 1));

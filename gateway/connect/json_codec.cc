@@ -127,9 +127,8 @@ class MessageBuilder final : public nlohmann::json_sax<json> {
     if (open_.empty()) return kWholeJson;
     switch (Top().kind) {
       case Frame::Kind::kMessage:
-        if (Top().name.empty())
-          return Top().path.empty() ? kWholeJson : Top().path;
-        return MemberPath(Top().path, Top().name);
+        if (!Top().name.empty()) return MemberPath(Top().path, Top().name);
+        return Top().path.empty() ? kWholeJson : Top().path;
       case Frame::Kind::kList:
         return ElementPath(Top().path, Top().count);
       case Frame::Kind::kMap:

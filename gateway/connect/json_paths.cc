@@ -45,6 +45,7 @@ std::string ElementPath(const std::string& path, size_t index) {
 std::string UnknownMember(std::string_view name,
                           const google::protobuf::Descriptor& type) {
   std::vector<std::string> known;
+  known.reserve(type.field_count());
   for (int i = 0; i < type.field_count(); ++i) {
     known.push_back(type.field(i)->json_name());
   }

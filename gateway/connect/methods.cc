@@ -46,8 +46,9 @@ const std::vector<Method>& ApiMethods() {
 const Method* FindMethod(std::string_view path) {
   static const auto* const by_path = [] {
     auto* table = new std::unordered_map<std::string_view, const Method*>();
-    for (const Method& method : ApiMethods())
+    for (const Method& method : ApiMethods()) {
       table->emplace(method.path, &method);
+    }
     return table;
   }();
   const auto found = by_path->find(path);

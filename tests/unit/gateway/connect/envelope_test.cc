@@ -13,7 +13,7 @@
 namespace sandglass::gateway {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -9,6 +9,7 @@
 #include "gateway/connect/base64.h"
 #include "gateway/connect/methods.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"

@@ -105,7 +105,7 @@ TEST(JsonRefusal, TextThatIsNotUtf8OrHasHalfASurrogatePair) {
 }
 
 TEST(JsonRefusal, NulInAnyForm) {
-  using std::string_literals::operator""s;
+  using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
   ExpectRefused({{"{}\0"s, "$", "a NUL at byte 2"},
                  {"\0"s, "$", "a NUL at byte 0"},
                  {"{\"code\": \"a\0b\"}"s, "$", "a NUL at byte 11"},
