@@ -35,6 +35,8 @@ function(sandglass_proto_library name)
     list(APPEND services ${generated_services})
   endforeach()
   add_library(${name} STATIC ${sources})
+  # For those who need the files themselves, below proto/.
+  set_target_properties(${name} PROPERTIES SANDGLASS_PROTO_FILES "${arg_FILES}")
   # Generated code is not held to our warnings.
   target_include_directories(${name} SYSTEM PUBLIC ${out})
   # A LITE library names no runtime: the spawner takes the small one, the daemon

@@ -4,14 +4,7 @@
 #include <utility>
 
 #include "google/protobuf/descriptor.h"
-#include "sandglass/v1/exec_service.pb.h"
-#include "sandglass/v1/file_service.pb.h"
-#include "sandglass/v1/identity_service.pb.h"
-#include "sandglass/v1/layer_service.pb.h"
-#include "sandglass/v1/operator_service.pb.h"
-#include "sandglass/v1/policy_service.pb.h"
-#include "sandglass/v1/sandbox_service.pb.h"
-#include "sandglass/v1/session_service.pb.h"
+#include "server/base/api_services.h"
 #include "server/base/clock.h"
 
 namespace sandglass::server {
@@ -21,24 +14,12 @@ using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerRpcInfo;
 
-// Nothing else refers to these files, which only describe services, so a linker
-// would leave them out of the archive, and their descriptors with them. Server
-// reflection needs them as well.
-[[gnu::used]] const void* const kDescribed[] = {
-    &descriptor_table_sandglass_2fv1_2fsandbox_5fservice_2eproto,
-    &descriptor_table_sandglass_2fv1_2fsession_5fservice_2eproto,
-    &descriptor_table_sandglass_2fv1_2ffile_5fservice_2eproto,
-    &descriptor_table_sandglass_2fv1_2fexec_5fservice_2eproto,
-    &descriptor_table_sandglass_2fv1_2fpolicy_5fservice_2eproto,
-    &descriptor_table_sandglass_2fv1_2flayer_5fservice_2eproto,
-    &descriptor_table_sandglass_2fv1_2foperator_5fservice_2eproto,
-    &descriptor_table_sandglass_2fv1_2fidentity_5fservice_2eproto,
-};
-
 // Whether the API has a method of this name, for example
 // "sandglass.v1.SandboxService.RunCode".
 bool IsApiMethod(const std::string& name) {
-  return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
+  // The descriptors are there because this refers to them.
+  return !ApiServices().empty() &&
+         google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
              name) != nullptr;
 }
 

@@ -1,6 +1,6 @@
 # libFuzzer targets, and of the rest only what they link: this is all that the
 # preset fuzz builds. tests/fuzz.sh runs them.
-foreach(folder proto policy sandbox server client)
+foreach(folder proto policy sandbox server client gateway)
   add_subdirectory(${PROJECT_SOURCE_DIR}/${folder}
     ${CMAKE_BINARY_DIR}/${folder} EXCLUDE_FROM_ALL)
 endforeach()
@@ -24,6 +24,7 @@ sandglass_fuzz_target(answer client/run)
 sandglass_fuzz_target(client_hello sandbox/egress/parse)
 sandglass_fuzz_target(compiled server/phases)
 sandglass_fuzz_target(config server/daemon)
+sandglass_fuzz_target(connect gateway/connect)
 sandglass_fuzz_target(dns_query sandbox/egress/parse)
 sandglass_fuzz_target(facts policy/rules)
 sandglass_fuzz_target(fetch client/run)

@@ -18,3 +18,5 @@ sandglass_python_test(agents "python;part" agents
   --ignore=agents/test_langchain_approvals.py --ignore=agents/test_migration.py
   --ignore=agents/test_types.py)
 sandglass_python_test(agentsWhole "python;nightly" agents)
+# The gateway's OpenAPI document; it needs no daemon.
+sandglass_python_test(gateway python gateway)

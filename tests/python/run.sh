@@ -4,8 +4,8 @@
 #
 #   tests/python/run.sh BUILD_DIR GROUP [PYTEST_ARGUMENT…]
 #
-#   GROUP   "client" or "agents": tests/python/GROUP, with the packages that
-#           tests/python/GROUP/*.txt name
+#   GROUP   "client", "agents" or "gateway": tests/python/GROUP, with the
+#           packages that tests/python/GROUP/*.txt name
 #
 # The packages come from what pip is configured with; where it can't be reached
 # this is skipped (77) with pip's words, or fails with SANDGLASS_MUST_RUN=1.

@@ -36,9 +36,9 @@ MAY_USE = {
     "policy": [],
     "sandbox": ["policy/"],
     "server": ["policy/", "sandbox/"],
-    # Of server/ what knows neither jails nor runs.
+    # Of server/ what knows neither jails nor runs, and leaf helpers of client/.
     "gateway": ["policy/", "server/base", "server/identity", "server/tls",
-                "server/edge", "sandbox/os"],
+                "server/edge", "sandbox/os", "client/base"],
     # Of policy/ only the audit log's format, and words as people type them.
     "client": ["policy/audit", "policy/text"],
 }
@@ -49,8 +49,9 @@ ALONE = {
     "client/examples/": ["sandglass/v1/", "google/rpc/"],
 }
 # Every first folder of an include that is the project's.
-PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "gateway/", "client/",
-                    "tests/", "bench/", "internal/", "sandglass/", "google/rpc/")
+PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "gateway/",
+                    "tests/", "bench/", "internal/", "sandglass/",
+                    "google/rpc/")
 
 # gRPC can't be in a process that forks without exec, so only these may use it.
 # Of server/ those are its edge and its services alone.

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("server", "sandbox", "policy", "gateway", "client")
+FOLDERS = ("server", "sandbox", "policy", "client", "gateway")
 OPENS = re.compile(r"namespace ([\w:]+) \{")
 CLOSES = re.compile(r"\}\s+// namespace")
 # At the left margin, so outside every class. A declaration ends with its name.

@@ -7,8 +7,7 @@ import shlex
 import subprocess
 
 # The project's own folders of C++ code, in the order of their layers.
-CODE_FOLDERS = ("policy", "sandbox", "server", "gateway", "client", "tests",
-                "bench")
+CODE_FOLDERS = ("policy", "sandbox", "server", "client", "gateway", "tests", "bench")
 
 
 def root():

@@ -3,15 +3,9 @@
 #include <set>
 #include <string>
 
+#include "google/protobuf/descriptor.pb.h"
 #include "gtest/gtest.h"
-#include "sandglass/v1/exec_service.pb.h"
-#include "sandglass/v1/file_service.pb.h"
-#include "sandglass/v1/identity_service.pb.h"
-#include "sandglass/v1/layer_service.pb.h"
-#include "sandglass/v1/operator_service.pb.h"
-#include "sandglass/v1/policy_service.pb.h"
-#include "sandglass/v1/sandbox_service.pb.h"
-#include "sandglass/v1/session_service.pb.h"
+#include "server/base/api_services.h"
 
 namespace sandglass::server {
 namespace {
@@ -19,13 +13,7 @@ namespace {
 TEST(MethodAccess, EachMethodOfTheApiIsInTheTableByARequestOfItsOwn) {
   std::set<std::string> requests;
   int methods = 0;
-  for (const char* name : {"SandboxService", "SessionService", "FileService",
-                           "ExecService", "PolicyService", "LayerService",
-                           "OperatorService", "IdentityService"}) {
-    const auto* service =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-            std::string("sandglass.v1.") + name);
-    ASSERT_NE(service, nullptr) << name;
+  for (const auto* service : ApiServices()) {
     for (int i = 0; i < service->method_count(); ++i) {
       const auto* method = service->method(i);
       EXPECT_TRUE(AccessOf(method->input_type()).has_value())
@@ -37,6 +25,26 @@ TEST(MethodAccess, EachMethodOfTheApiIsInTheTableByARequestOfItsOwn) {
   EXPECT_GE(methods, 50);
   EXPECT_EQ(requests.size(), static_cast<size_t>(methods));
   EXPECT_FALSE(AccessOf(nullptr).has_value());
+}
+
+// Such a method may come by HTTP's GET, which anything repeats and fetches
+// ahead.
+TEST(MethodAccess, WhatItsProtoFileSaysToHaveNoSideEffectsChangesNothing) {
+  int methods = 0;
+  for (const auto* service : ApiServices()) {
+    for (int i = 0; i < service->method_count(); ++i) {
+      const auto* method = service->method(i);
+      if (method->options().idempotency_level() !=
+          google::protobuf::MethodOptions::NO_SIDE_EFFECTS) {
+        continue;
+      }
+      const auto access = AccessOf(method->input_type());
+      ASSERT_TRUE(access.has_value()) << method->full_name();
+      EXPECT_FALSE(access->changes) << method->full_name();
+      ++methods;
+    }
+  }
+  EXPECT_GE(methods, 10);
 }
 
 }  // namespace
