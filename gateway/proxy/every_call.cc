@@ -201,8 +201,8 @@ void EveryCall::Answer() {
       // What isn't on one node may be on another.
       if (part->status.error_code() != grpc::StatusCode::NOT_FOUND) {
         context_->AddTrailingMetadata(kMissingNodes, part->visit->node());
-        failed = part->status.ok() ? NoAnswer(part->visit->node())
-                                   : part->status;
+        failed =
+            part->status.ok() ? NoAnswer(part->visit->node()) : part->status;
       } else if (failed.ok()) {
         failed = part->status;
       }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "sandglass/node/v1/node_service.grpc.pb.h"
 #include "server/base/random_id.h"
 #include "server/edge/unary_call.h"
@@ -13,6 +14,7 @@
 namespace sandglass::server {
 namespace {
 
+using google::protobuf::util::MessageDifferencer;
 using RawNodeService = node::v1::NodeService::WithRawCallbackMethod_WatchLoad<
     node::v1::NodeService::Service>;
 
@@ -33,10 +35,10 @@ class WatchLoadCall final : public BidiReactor {
     response.set_instance(instance_);
     *response.mutable_load() = report_.load();
     node::v1::Offer offer = report_.offer();
-    std::string offered = offer.SerializeAsString();
-    if (offered != offered_) {
-      *response.mutable_offer() = std::move(offer);
-      offered_ = std::move(offered);
+    if (!offered_.has_value() ||
+        !MessageDifferencer::Equals(offer, *offered_)) {
+      *response.mutable_offer() = offer;
+      offered_ = std::move(offer);
     }
     absl::StatusOr<Bytes> bytes = SerializeMessage(response);
     if (!bytes.ok()) return Finish(ToGrpcStatus(bytes.status()));
@@ -52,7 +54,7 @@ class WatchLoadCall final : public BidiReactor {
   const NodeReport& report_;
   const std::string& instance_;
   Bytes request_, answer_;
-  std::string offered_;  // as it was told last
+  std::optional<node::v1::Offer> offered_;  // as it was told last
 };
 
 class NodeServiceImpl final : public RawNodeService {

@@ -19,6 +19,7 @@
 #include "server/edge/acceptor.h"
 #include "server/edge/grpc_server.h"
 #include "server/languages/languages.h"
+#include "server/ops/readiness.h"
 #include "server/rpc/services.h"
 #include "tests/unit/server/installed_gate.h"
 #include "tests/unit/server/support.h"
@@ -43,7 +44,10 @@ class ServiceTest : public ::testing::Test {
              .started = Now()};
     services_.push_back(
         MakeSandboxService(*dispatcher_, peers_, info_, stream_budget_));
-    auto grpc = GrpcServer::Start(services_, {.max_message_bytes = 1 << 20});
+    auto grpc = GrpcServer::Start(
+        services_, {.max_message_bytes = 1 << 20,
+                    .health_services = {Readiness::Services().begin(),
+                                        Readiness::Services().end()}});
     ASSERT_TRUE(grpc.ok()) << grpc.status();
     grpc_ = *std::move(grpc);
     auto listener = ListenOnUnixSocket({.path = dir_.path() + "/s",
