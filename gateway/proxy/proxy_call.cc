@@ -38,6 +38,8 @@ class ProxyCall::Upstream final
   void Start() {
     self_ = shared_from_this();
     PrepareContext(*call_.context_, call_.caller_, context_);
+    // It goes together with the first message, which is there already.
+    context_.set_initial_metadata_corked(true);
     grpc::GenericStub stub(visit_->channel());
     stub.PrepareBidiStreamingCall(&context_, call_.context_->method(), {},
                                   this);
@@ -99,8 +101,10 @@ class ProxyCall::Upstream final
       call_.full_ = call_.held_.Acquire(
           call_.caller_.name, call_.response_.Length(),
           "the call is cut off here; take its messages faster");
-      if (call_.full_.ok()) return call_.StartWrite(&call_.response_);
-      context_.TryCancel();
+      // An only answer goes together with the status that follows.
+      const bool more = call_.route_.method->server_streaming();
+      if (call_.full_.ok() && more) return call_.StartWrite(&call_.response_);
+      if (!call_.full_.ok()) context_.TryCancel();
     }
     StopSending();
     StopReading();
@@ -272,6 +276,9 @@ void ProxyCall::EndAt(const grpc::Status& status) {
   if (status.ok() && stays) upstream->visit().Keep();
   // ORDER: once the call is finished, nothing keeps the router from ending.
   upstream->Leave();
+  if (told.ok() && answered_ && !route_.method->server_streaming()) {
+    return StartWriteAndFinish(&response_, grpc::WriteOptions(), told);
+  }
   Finish(told);
 }
 
