@@ -94,10 +94,7 @@ void NodeRegistry::SetNodes(
                   [&](auto& each) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
                     if (wanted.contains(each.first)) return false;
                     ended.push_back(each.second.link);
-                    if (!each.second.node.empty()) {
-                      table_.Forget(each.second.node);
-                      addresses_.erase(each.second.node);
-                    }
+                    ForgetNodeAt(each.first, each.second.node);
                     return true;
                   });
     for (const std::string& address : wanted) {
@@ -137,15 +134,10 @@ bool NodeRegistry::Told(const std::string& address,
     return false;
   }
   const bool was_away = std::exchange(known->second.away, false);
-  if (known->second.node == answer.node() && !was_away) return true;
-  if (known->second.node != answer.node()) {
-    if (!known->second.node.empty()) {
-      table_.Forget(known->second.node);
-      addresses_.erase(known->second.node);
-    }
-    known->second.node = answer.node();
-    addresses_[answer.node()] = address;
-  }
+  const std::string before = std::exchange(known->second.node, answer.node());
+  if (before != answer.node()) ForgetNodeAt(address, before);
+  addresses_[answer.node()] = address;
+  if (before == answer.node() && !was_away) return true;
   server::Log(server::LogLevel::kInfo, "node_there",
               {{"address", address},
                {"node", answer.node()},
@@ -158,10 +150,22 @@ void NodeRegistry::Lost(const std::string& address, const std::string& why) {
   const auto known = known_.find(address);
   if (known == known_.end()) return;
   const std::string& node = known->second.node;
-  if (!node.empty()) table_.Lost(node);
+  if (IsAt(node, address)) table_.Lost(node);
   if (std::exchange(known->second.away, true)) return;
   server::Log(server::LogLevel::kWarning, "node_away",
               {{"address", address}, {"node", node, true}, {"error", why}});
+}
+
+bool NodeRegistry::IsAt(const std::string& node, const std::string& address) {
+  const auto at = addresses_.find(node);
+  return at != addresses_.end() && at->second == address;
+}
+
+void NodeRegistry::ForgetNodeAt(const std::string& address,
+                                const std::string& node) {
+  if (!IsAt(node, address)) return;
+  table_.Forget(node);
+  addresses_.erase(node);
 }
 
 void NodeRegistry::Learn(const node::v1::Offer& offer) {

@@ -26,7 +26,7 @@ class NodeRegistry final : public Router {
   ~NodeRegistry() override;
 
   // The nodes to ask from now on, each HOST:PORT; those that aren't among them
-  // get nothing new. `credentials` are for connections that are made anew.
+  // get nothing new. `credentials` are for addresses that come anew.
   void SetNodes(const std::vector<std::string>& addresses,
                 const std::shared_ptr<grpc::ChannelCredentials>& credentials)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -63,6 +63,13 @@ class NodeRegistry final : public Router {
   void Learn(const node::v1::Offer& offer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsThere(const std::string& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Whether a node was last heard of at the address: it may have moved to
+  // another since.
+  bool IsAt(const std::string& node, const std::string& address)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetNodeAt(const std::string& address, const std::string& node)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // What is known of one address.
   struct Known {
