@@ -3,13 +3,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "sandglass/v1/exec_service.pb.h"
-#include "sandglass/v1/file_service.pb.h"
-#include "sandglass/v1/layer_service.pb.h"
-#include "sandglass/v1/operator_service.pb.h"
-#include "sandglass/v1/policy_service.pb.h"
-#include "sandglass/v1/sandbox_service.pb.h"
-#include "sandglass/v1/session_service.pb.h"
+#include "server/base/api_services.h"
 
 namespace sandglass::gateway {
 namespace {
@@ -39,13 +33,9 @@ const std::map<std::string_view, Route>& Exceptions() {
 
 Table MakeTable() {
   Table table;
-  const auto* pool = google::protobuf::DescriptorPool::generated_pool();
-  for (const char* name :
-       {"SandboxService", "SessionService", "FileService", "ExecService",
-        "PolicyService", "LayerService", "OperatorService"}) {
-    const auto* service =
-        pool->FindServiceByName(absl::StrCat("sandglass.v1.", name));
-    if (service == nullptr) continue;
+  for (const auto* service : server::ApiServices()) {
+    // The gateway answers it itself.
+    if (service->full_name() == "sandglass.v1.IdentityService") continue;
     for (int i = 0; i < service->method_count(); ++i) {
       const auto* method = service->method(i);
       const auto exception = Exceptions().find(method->name());

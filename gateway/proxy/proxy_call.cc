@@ -52,7 +52,7 @@ class ProxyCall::Upstream final
     StartCall();
   }
 
-  // What the client sent next; it must stay until OnRequestSent. Returns false
+  // What the client sent next; it must stay until OnWriteDone. Returns false
   // when the node wants no more.
   bool Send(const grpc::ByteBuffer* message) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
