@@ -45,9 +45,10 @@ class GatewayTest : public ::testing::Test {
 
  private:
   struct Node {
-    std::unique_ptr<Daemon> daemon;
-    // Those of the same directory that came before.
+    // Those of the same directory that came before. They are destroyed last:
+    // the first one sweeps what all of them left.
     std::vector<std::unique_ptr<Daemon>> before;
+    std::unique_ptr<Daemon> daemon;
     int port = 0;
     std::string config;
   };
