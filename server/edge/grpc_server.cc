@@ -110,6 +110,12 @@ void GrpcServer::Serve(int fd) {
   grpc::AddInsecureChannelFromFd(server_.get(), fd);
 }
 
+std::shared_ptr<grpc::Channel> GrpcServer::InnerChannel() {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);  // the server's own bounds hold
+  return server_->InProcessChannel(arguments);
+}
+
 void GrpcServer::SetHealth(const std::string& service, bool serving) {
   server_->GetHealthCheckService()->SetServingStatus(service, serving);
 }

@@ -44,6 +44,9 @@ class GrpcServer {
 
   // Serves a connected, non-blocking socket and takes it over.
   void Serve(int fd);
+  // A channel for calls from this process, each of which says whose it is by
+  // kConnectionMetadata. It must not outlive the server.
+  std::shared_ptr<grpc::Channel> InnerChannel();
 
   // Sets what the health service says about a service; "" is the server as a
   // whole. Before this is called, the health service knows none but "", which

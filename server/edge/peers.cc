@@ -3,14 +3,23 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "server/edge/socket_tap.h"
 
 namespace sandglass::server {
+namespace {
+
+// What gRPC (1.51) calls the other end of its channel into this process, which
+// has no address. No other connection is called so: those have descriptors.
+constexpr char kInProcess[] = "unknown";
+constexpr char kInner[] = "inner:";
+
+}  // namespace
 
 PeerTable::~PeerTable() {
   for (const auto& [fd, entry] : entries_) {
-    if (entry.tap != nullptr) SetTap(fd, nullptr);
+    if (entry.tap != nullptr) SetTap(static_cast<int>(fd), nullptr);
   }
 }
 
@@ -54,35 +63,58 @@ bool PeerTable::Contains(int fd) const {
   return entries_.count(fd) != 0;
 }
 
-std::optional<int> PeerTable::NumberOf(const std::string& peer) {
-  absl::string_view rest = peer;
-  int fd = -1;
-  if (!absl::ConsumePrefix(&rest, "fd:") || !absl::SimpleAtoi(rest, &fd)) {
+int64_t PeerTable::AddInner(Identity caller) {
+  absl::MutexLock lock(&mutex_);
+  --last_inner_;
+  entries_.emplace(last_inner_, Entry{.caller = std::move(caller)});
+  return last_inner_;
+}
+
+void PeerTable::RemoveInner(int64_t number) {
+  absl::MutexLock lock(&mutex_);
+  entries_.erase(number);
+}
+
+std::string PeerTable::PeerOf(const grpc::ServerContextBase& call) {
+  std::string peer = call.peer();
+  if (peer != kInProcess) return peer;
+  const auto [first, last] =
+      call.client_metadata().equal_range(kConnectionMetadata);
+  if (first == last) return peer;
+  return absl::StrCat(
+      kInner, absl::string_view(first->second.data(), first->second.size()));
+}
+
+std::optional<int64_t> PeerTable::NumberOf(absl::string_view peer) {
+  const bool inner = absl::ConsumePrefix(&peer, kInner);
+  int64_t number = 0;
+  if ((!inner && !absl::ConsumePrefix(&peer, "fd:")) ||
+      !absl::SimpleAtoi(peer, &number) || (number < 0) != inner) {
     return std::nullopt;
   }
-  return fd;
+  return number;
 }
 
 std::optional<Identity> PeerTable::CallerOf(const std::string& peer) const {
-  const std::optional<int> fd = NumberOf(peer);
-  if (!fd.has_value()) return std::nullopt;
+  const std::optional<int64_t> number = NumberOf(peer);
+  if (!number.has_value()) return std::nullopt;
   absl::MutexLock lock(&mutex_);
-  const auto it = entries_.find(*fd);
+  const auto it = entries_.find(*number);
   if (it == entries_.end()) return std::nullopt;
   return it->second.caller;
 }
 
 void PeerTable::MarkProved(const std::string& peer) const {
-  const std::optional<int> fd = NumberOf(peer);
-  if (!fd.has_value()) return;
+  const std::optional<int64_t> number = NumberOf(peer);
+  if (!number.has_value()) return;
   absl::MutexLock lock(&mutex_);
-  const auto it = entries_.find(*fd);
+  const auto it = entries_.find(*number);
   if (it != entries_.end()) it->second.proved = true;
 }
 
-bool PeerTable::Proved(int fd) const {
+bool PeerTable::Proved(int64_t number) const {
   absl::MutexLock lock(&mutex_);
-  const auto it = entries_.find(fd);
+  const auto it = entries_.find(number);
   return it != entries_.end() && it->second.proved;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "grpcpp/server_context.h"
 #include "server/base/clock.h"
 #include "server/edge/answer_room.h"
 #include "server/edge/connection_tap.h"
@@ -18,6 +19,10 @@
 #include "server/identity/identity.h"
 
 namespace sandglass::server {
+
+// The metadata in which a call that is made in this process says whose it is
+// (PeerTable::AddInner). It counts on no other connection.
+inline constexpr char kConnectionMetadata[] = "sandglass-connection";
 
 // Who is at the other end of each connection. gRPC names a connection that it
 // was given as a descriptor by that descriptor's number ("fd:1234"), so a
@@ -38,6 +43,12 @@ class PeerTable {
         credentials_(credentials == nullptr ? none_ : *credentials) {}
   ~PeerTable();
 
+  // A connection of another protocol, whose calls somebody in this process
+  // makes for it, each with the number that is returned in its metadata
+  // kConnectionMetadata. Until RemoveInner.
+  int64_t AddInner(Identity caller) ABSL_LOCKS_EXCLUDED(mutex_);
+  void RemoveInner(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Returns false when the number still stands for an earlier connection.
   // `tap`, which may be null, sees what gRPC reads and writes on the connection
   // from now on until it is closed.
@@ -51,15 +62,17 @@ class PeerTable {
   std::vector<std::string> Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   bool Contains(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The caller for what grpc::ServerContext::peer() returns; nullopt when that
-  // isn't a connection that was added.
+  // What the functions below call the connection of a call: what gRPC does, but
+  // "inner:-7" where the call was made in this process for a connection.
+  static std::string PeerOf(const grpc::ServerContextBase& call);
+  // Who is at the connection's other end; nullopt when it wasn't added.
   std::optional<Identity> CallerOf(const std::string& peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Somebody has proved on that connection who they are, by what a call
   // brought.
   void MarkProved(const std::string& peer) const ABSL_LOCKS_EXCLUDED(mutex_);
-  bool Proved(int fd) const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Proved(int64_t number) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   AnswerRoom& answers() const { return answers_; }
   OpenCalls& calls() const { return calls_; }
@@ -74,14 +87,16 @@ class PeerTable {
     bool closed = false;
     bool proved = false;
   };
-  // The number in what grpc::ServerContext::peer() returns.
-  static std::optional<int> NumberOf(const std::string& peer);
+  static std::optional<int64_t> NumberOf(absl::string_view peer);
   mutable AnswerRoom answers_;
   mutable OpenCalls calls_;
   Credentials none_;
   Credentials& credentials_;
   mutable absl::Mutex mutex_;
-  mutable std::map<int, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  // By the descriptors' numbers, and those of inner connections, which are
+  // below zero.
+  mutable std::map<int64_t, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  int64_t last_inner_ ABSL_GUARDED_BY(mutex_) = 0;
   // The numbers of closed connections, by the time when they may be used again.
   std::multimap<MonotonicTime, int> closed_ ABSL_GUARDED_BY(mutex_);
 };

@@ -45,7 +45,8 @@ absl::StatusOr<Identity> Prove(const PeerTable& peers,
 absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
                                   const CallContext& context,
                                   const google::protobuf::Descriptor* request) {
-  const std::optional<Identity> connection = peers.CallerOf(context.peer());
+  const std::optional<Identity> connection =
+      peers.CallerOf(PeerTable::PeerOf(context));
   const std::optional<Access> access = AccessOf(request);
   // Either is an error of ours.
   if (!connection.has_value() || !access.has_value()) {
@@ -64,7 +65,8 @@ absl::StatusOr<Identity> CallerOf(const PeerTable& peers,
       !may.ok()) {
     return may;
   }
-  if (connection->proof == Proof::kNone) peers.MarkProved(context.peer());
+  if (connection->proof == Proof::kNone)
+    peers.MarkProved(PeerTable::PeerOf(context));
   caller->trace_id = TraceIdOf(context);
   return caller;
 }

@@ -63,7 +63,8 @@ class NodeServiceImpl final : public RawNodeService {
       : report_(std::move(report)), peers_(peers) {}
 
   BidiReactor* WatchLoad(CallContext* context) override {
-    const std::optional<Identity> connection = peers_.CallerOf(context->peer());
+    const std::optional<Identity> connection =
+        peers_.CallerOf(PeerTable::PeerOf(*context));
     if (!connection.has_value() || !connection->is_gateway) {
       return new RefusedCall<BidiReactor>(NotAGateway());
     }

@@ -19,6 +19,9 @@ struct TlsConfig {
   // Without one a client isn't served, whatever token it has.
   bool client_required = false;
   std::string crl;  // of those authorities; empty: nothing is looked up
+  // Not in the file: the program speaks HTTP/1.1 too, with clients that offer
+  // it (ALPN), or that offer nothing.
+  bool http1 = false;
 };
 
 void ReadTlsConfig(policy::JsonObject& root, TlsConfig& config);

@@ -26,8 +26,11 @@ using Certificate = std::unique_ptr<X509, FreeBy<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
 using Crl = std::unique_ptr<X509_CRL, FreeBy<X509_CRL_free>>;
 
-// HTTP/2 as ALPN has it.
+// Protocols as ALPN has them, the preferred one first. Browsers, curl and
+// connect-go offer both; whoever offers HTTP/2 alone speaks gRPC.
 constexpr unsigned char kH2[] = {2, 'h', '2'};
+constexpr unsigned char kHttp1AndH2[] = {8,   'h', 't', 't', 'p', '/',
+                                         '1', '.', '1', 2,   'h', '2'};
 constexpr size_t kMaxFileBytes = 1 << 20;
 constexpr char kCiphers[] =
     "ECDHE+AESGCM:ECDHE+CHACHA20";  // of TLS 1.2; 1.3 has good ones alone
@@ -46,11 +49,12 @@ absl::Status Wrong(const char* key, const std::string& path,
 // A key with a passphrase would otherwise be asked for on the terminal.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
+template <const auto& kProtocols>
 int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size,
                    const unsigned char* in, unsigned int in_size, void*) {
   unsigned char* chosen = nullptr;
-  if (::SSL_select_next_proto(&chosen, out_size, kH2, sizeof(kH2), in,
-                              in_size) != OPENSSL_NPN_NEGOTIATED) {
+  if (::SSL_select_next_proto(&chosen, out_size, kProtocols, sizeof(kProtocols),
+                              in, in_size) != OPENSSL_NPN_NEGOTIATED) {
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   }
   *out = chosen;
@@ -224,7 +228,10 @@ absl::StatusOr<SharedTls> MakeTls(const TlsConfig& config,
                                     SSL_MODE_ENABLE_PARTIAL_WRITE |
                                     SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   ::SSL_CTX_clear_mode(tls.get(), SSL_MODE_AUTO_RETRY);
-  ::SSL_CTX_set_alpn_select_cb(tls.get(), ChooseProtocol, nullptr);
+  ::SSL_CTX_set_alpn_select_cb(
+      tls.get(),
+      config.http1 ? ChooseProtocol<kHttp1AndH2> : ChooseProtocol<kH2>,
+      nullptr);
   for (const absl::Status& used :
        {UseCertificate(config, files, now, tls.get()),
         UseKey(config, files, tls.get()),

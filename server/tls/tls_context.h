@@ -43,7 +43,8 @@ absl::StatusOr<TlsFiles> ReadTlsFiles(const TlsConfig& config);
 
 using SharedTls = std::shared_ptr<SSL_CTX>;
 
-// Makes the settings of new connections: TLS 1.2 and 1.3, HTTP/2 alone, no
+// Makes the settings of new connections: TLS 1.2 and 1.3, HTTP/2 alone unless
+// the configuration has http1, no
 // renegotiation and no resumption, so that each connection proves anew who is
 // at its other end. INVALID_ARGUMENT names the configuration's key and says
 // what is wrong: a file without a certificate or a key, a pair that doesn't

@@ -181,13 +181,15 @@ void TlsListener::Step(int fd) {
 }
 
 void TlsListener::Finish(int fd) {
-  if (!handshakes_.at(fd).socket->SpeaksHttp2()) {
+  const Handover& handover =
+      handshakes_.at(fd).socket->SpeaksHttp2() ? handover_ : options_.http1;
+  if (handover == nullptr) {
     return Drop(fd, "the client doesn't offer h2 (ALPN)");
   }
   Handshake handshake = Remove(fd);
   Identity identity = IdentityOf(handshake);
-  handover_(std::move(handshake.fd), std::move(identity),
-            std::move(handshake.socket));
+  handover(std::move(handshake.fd), std::move(identity),
+           std::move(handshake.socket));
 }
 
 Identity TlsListener::IdentityOf(const Handshake& handshake) const {

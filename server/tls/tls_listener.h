@@ -19,21 +19,25 @@
 
 namespace sandglass::server {
 
-// Takes connections from addresses with TLS, does the handshakes, and passes on
-// those that agreed on HTTP/2, with who is at the other end: the name in the
-// client's certificate where the configuration knows it, else nobody yet.
+// Takes connections from addresses with TLS, does the handshakes, and passes
+// them on by what was agreed on, HTTP/2 or HTTP/1.1, with who is at the other
+// end: the name in the client's certificate where the configuration knows it,
+// else nobody yet.
 // Handshakes are bounded: so many at a time, of them so many of one network,
 // and each has to be over soon. Has a thread of its own.
 class TlsListener {
  public:
+  // Called on the listener's thread.
+  using Handover =
+      std::function<void(os::Fd, Identity, std::unique_ptr<TlsSocket>)>;
   struct Options {
     uint32_t max_handshakes = 1024;
     uint32_t max_of_network = 128;
     absl::Duration handshake = absl::Seconds(10);
+    // Gets the connections that speak HTTP/1.1 (TlsConfig::http1); without it
+    // they are ended.
+    Handover http1 = nullptr;
   };
-  // Called on the listener's thread.
-  using Handover =
-      std::function<void(os::Fd, Identity, std::unique_ptr<TlsSocket>)>;
 
   // `tls` and `identity` must outlive the listener. The sockets listen and
   // don't block.

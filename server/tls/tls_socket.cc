@@ -96,7 +96,7 @@ bool TlsSocket::SpeaksHttp2() const {
   const unsigned char* protocol = nullptr;
   unsigned size = 0;
   ::SSL_get0_alpn_selected(ssl_.get(), &protocol, &size);
-  return size == 2;  // ChooseProtocol knows no other
+  return size == 2;  // the only one of ChooseProtocol's that is so short
 }
 
 std::optional<PeerCertificate> TlsSocket::Peer() const {
@@ -242,6 +242,13 @@ ssize_t TlsSocket::Send(const msghdr* message) {
     }
     all += sent;
   }
+}
+
+void TlsSocket::SendEnd() {
+  absl::MutexLock lock(&mutex_);
+  if (ssl_ == nullptr) return;
+  (void)::SSL_shutdown(ssl_.get());
+  ::ERR_clear_error();
 }
 
 void TlsSocket::Rename(int fd) {

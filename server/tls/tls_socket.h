@@ -55,6 +55,10 @@ class TlsSocket {
   ssize_t Receive(msghdr* message) ABSL_LOCKS_EXCLUDED(mutex_);
   ssize_t Send(const msghdr* message) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Tells the other side by TLS that nothing more is sent, if that can be done
+  // without waiting.
+  void SendEnd() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // From now on another descriptor stands for the same socket.
   void Rename(int fd) ABSL_LOCKS_EXCLUDED(mutex_);
 

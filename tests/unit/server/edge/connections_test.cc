@@ -61,6 +61,25 @@ TEST(PeerTable, WhatWasNotAddedIsUnknown) {
   }
 }
 
+TEST(PeerTable, CallsFromInsideNameTheirConnection) {
+  PeerTable peers;
+  const int64_t one = peers.AddInner(User(1));
+  const int64_t other = peers.AddInner(User(2));
+  EXPECT_NE(one, other);
+  const std::string name = absl::StrCat("inner:", one);
+  EXPECT_EQ(peers.CallerOf(name), User(1));
+  EXPECT_FALSE(peers.Proved(one));
+  peers.MarkProved(name);
+  EXPECT_TRUE(peers.Proved(one));
+  // No descriptor's number stands for one, and the other way round.
+  EXPECT_EQ(peers.CallerOf(absl::StrCat("fd:", one)), std::nullopt);
+  ASSERT_TRUE(peers.Add(1500, User(3)));
+  EXPECT_EQ(peers.CallerOf("inner:1500"), std::nullopt);
+  peers.RemoveInner(one);
+  EXPECT_EQ(peers.CallerOf(name), std::nullopt);
+  EXPECT_NE(peers.AddInner(User(4)), one);
+}
+
 class AcceptorTest : public ::testing::Test {
  protected:
   void Start(const Acceptor::Options& options) {
