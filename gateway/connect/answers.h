@@ -36,6 +36,8 @@ struct HttpAnswer {
   int status = 200;
   HeaderFields headers;
   std::string body;
+
+  bool operator==(const HttpAnswer& other) const = default;
 };
 
 // An answer of HTTP alone, a sentence as text: for what isn't a call of a

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -164,18 +165,27 @@ absl::Status Gateway::FindNodes() {
   return absl::OkStatus();
 }
 
-absl::Status Gateway::StartServer() {
-  proxy_.emplace(nodes_, *peers_);
-  services_.push_back(server::MakeIdentityService(*threads_, *peers_));
+absl::Status Gateway::StartServing(Serving& serving) {
+  serving.proxy.emplace(nodes_, *peers_);
+  serving.services.push_back(server::MakeIdentityService(*threads_, *peers_));
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> grpc =
       server::GrpcServer::Start(
-          services_, {.max_message_bytes = kMaxMessageBytes,
-                      .record = [](const char*, int, absl::Duration) {},
-                      .calls = &peers_->calls(),
-                      .generic = &*proxy_});
+          serving.services, {.max_message_bytes = kMaxMessageBytes,
+                             .record = [](const char*, int, absl::Duration) {},
+                             .calls = &peers_->calls(),
+                             .generic = &*serving.proxy});
   if (!grpc.ok()) return grpc.status();
-  grpc_ = *std::move(grpc);
-  const auto serve = [server = grpc_.get()](int fd) { server->Serve(fd); };
+  serving.grpc = *std::move(grpc);
+  return absl::OkStatus();
+}
+
+absl::Status Gateway::StartServer() {
+  for (Serving* const serving : {&outer_, &inner_}) {
+    if (absl::Status done = StartServing(*serving); !done.ok()) return done;
+  }
+  const auto serve = [server = outer_.grpc.get()](int fd) {
+    server->Serve(fd);
+  };
   if (absl::Status taps = server::CheckTaps(serve); !taps.ok()) return taps;
   absl::StatusOr<std::unique_ptr<server::Acceptor>> acceptor =
       server::Acceptor::Start(std::move(socket_), *peers_, *request_room_,
@@ -186,10 +196,21 @@ absl::Status Gateway::StartServer() {
                                .tls = &*tls_});
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = *std::move(acceptor);
+  http_ =
+      HttpServer::Start({.peers = *peers_,
+                         .room = *request_room_,
+                         .tls = *tls_,
+                         .channel = inner_.grpc->InnerChannel(),
+                         .ready = [this] { return !nodes_.There().empty(); },
+                         .cors = config_.cors,
+                         .bounds = {.message_bytes = kMaxMessageBytes,
+                                    .connections = config_.http_connections},
+                         .openapi = ""});
   absl::StatusOr<std::unique_ptr<server::TlsListener>> listener =
       server::TlsListener::Start(
           std::move(tls_sockets_), *tls_, config_.identity,
-          std::bind_front(&server::Acceptor::Offer, acceptor_.get()), {});
+          std::bind_front(&server::Acceptor::Offer, acceptor_.get()),
+          {.http1 = std::bind_front(&HttpServer::Offer, http_.get())});
   if (!listener.ok()) return listener.status();
   tls_listener_ = *std::move(listener);
   for (size_t i = 0; i < ports_.size(); ++i) {
@@ -237,10 +258,11 @@ void Gateway::Look() {
                 {{"error", std::string(tls.message())},
                  {"so", "what was in force stays"}});
   }
+  http_->CheckPeers();
   const bool serves = !nodes_.There().empty();
   if (serves == serving_) return;
   serving_ = serves;
-  grpc_->SetHealth("", serves);
+  outer_.grpc->SetHealth("", serves);
 }
 
 void Gateway::Reload() {
@@ -264,13 +286,16 @@ void Gateway::Reload() {
 
 void Gateway::Stop() {
   server::Log(server::LogLevel::kInfo, "stopping");
-  grpc_->SetHealth("", false);
+  outer_.grpc->SetHealth("", false);
   tls_listener_.reset();
   acceptor_.reset();
   server::ConnectionTap::HideNewCalls();
   absl::SleepFor(kNoticeWait);
-  grpc_->Shutdown(config_.drain_timeout,
-                  [this] { server::CutConnections(config_.socket, ports_); });
+  std::thread http([this] { http_->Stop(config_.drain_timeout); });
+  outer_.grpc->Shutdown(config_.drain_timeout, [this] {
+    server::CutConnections(config_.socket, ports_);
+  });
+  http.join();
   ::unlink(config_.socket.c_str());
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/daemon/gateway_config.h"
+#include "gateway/edge/http_server.h"
 #include "gateway/nodes/node_registry.h"
 #include "gateway/proxy/proxy_service.h"
 #include "sandbox/os/fd.h"
@@ -59,9 +60,18 @@ class Gateway {
   std::optional<server::RequestRoom> request_room_;
   std::optional<server::CallThreads> threads_;
   NodeRegistry nodes_;
-  std::optional<ProxyService> proxy_;
-  server::Services services_;
-  std::unique_ptr<server::GrpcServer> grpc_;
+  // What serves calls of gRPC: for connections, and for those that come by
+  // HTTP, whose channel within the process breaks off when its server begins to
+  // end.
+  struct Serving {
+    std::optional<ProxyService> proxy;
+    server::Services services;
+    std::unique_ptr<server::GrpcServer> grpc;
+  };
+  absl::Status StartServing(Serving& serving);
+  Serving outer_;
+  Serving inner_;
+  std::unique_ptr<HttpServer> http_;
   std::unique_ptr<server::Acceptor> acceptor_;
   std::unique_ptr<server::TlsListener> tls_listener_;
   bool serving_ = false;  // as the health service says

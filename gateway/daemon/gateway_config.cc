@@ -74,6 +74,25 @@ void ReadNodes(JsonObject& root, NodesConfig& nodes) {
   }
 }
 
+void ReadHttp(JsonObject& root, GatewayConfig& config) {
+  std::optional<JsonObject> object = root.OptionalObject("http");
+  if (!object.has_value()) return;
+  constexpr uint64_t kMostConnections = 1 << 20;
+  config.http_connections =
+      object->Unsigned("connections", {.min = 1, .max = kMostConnections},
+                       config.http_connections);
+  config.cors.origins =
+      object->Strings("cors_origins", std::vector<std::string>());
+  for (const std::string& origin : config.cors.origins) {
+    if (!IsOrigin(origin)) {
+      object->AddError("cors_origins",
+                       absl::StrCat(policy::Quoted(origin),
+                                    " is no origin such as "
+                                    "https://app.example.org, nor \"*\""));
+    }
+  }
+}
+
 void ReadLog(JsonObject& root, GatewayConfig& config) {
   std::optional<JsonObject> object = root.OptionalObject("log");
   if (!object.has_value()) return;
@@ -96,8 +115,10 @@ absl::StatusOr<GatewayConfig> LoadGatewayConfig(const std::string& path) {
   ReadListen(root, config);
   config.socket = ReadPath(root, "socket", config.socket);
   server::ReadTlsConfig(root, config.tls);
+  config.tls.http1 = true;
   server::ReadIdentityConfig(root, config.identity);
   ReadNodes(root, config.nodes);
+  ReadHttp(root, config);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
   ReadLog(root, config);
@@ -131,6 +152,9 @@ std::string GatewayConfigToJson(const GatewayConfig& config) {
         {"ca", config.nodes.ca},
         {"certificate", config.nodes.certificate},
         {"key", config.nodes.key}}},
+      {"http",
+       {{"connections", config.http_connections},
+        {"cors_origins", config.cors.origins}}},
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"log",
        {{"format",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gateway/edge/cors.h"
 #include "server/base/listen_address.h"
 #include "server/base/log.h"
 #include "server/identity/identity_config.h"
@@ -30,6 +31,8 @@ struct GatewayConfig {
   server::TlsConfig tls;
   server::IdentityConfig identity;
   NodesConfig nodes;
+  CorsConfig cors;
+  size_t http_connections = 8192;
   absl::Duration drain_timeout = absl::Seconds(30);
   server::LogLevel log_level = server::LogLevel::kInfo;
   server::LogFormat log_format = server::LogFormat::kText;

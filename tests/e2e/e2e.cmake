@@ -284,12 +284,15 @@ sandglass_add_suites(sandglass_remote_test e2e.
 # A gateway before real nodes.
 add_executable(sandglass_gateway_test
   e2e/gateway/gateway_fixture.cc
+  e2e/gateway/gateway_http_bad_test.cc
+  e2e/gateway/gateway_http_test.cc
   e2e/gateway/gateway_test.cc
+  e2e/gateway/http_caller.cc
   e2e/remote/remote_fixture.cc
   support/network/tls_world.cc
   support/subprocess.cc)
 target_link_libraries(sandglass_gateway_test PRIVATE
-  sandglass_client sandglass_server_base sandglass_test_support
+  nlohmann_json::nlohmann_json sandglass_client sandglass_server_base sandglass_test_support
   sandglass_sandbox_os OpenSSL::SSL GTest::gmock_main)
 target_compile_definitions(sandglass_gateway_test PRIVATE
   SANDGLASS_BINARY="$<TARGET_FILE:sandglass>"

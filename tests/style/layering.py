@@ -55,9 +55,9 @@ PROJECT_INCLUDES = ("policy/", "sandbox/", "server/", "client/", "gateway/",
 
 # gRPC can't be in a process that forks without exec, so only these may use it.
 # Of server/ those are its edge and its services alone.
-GRPC_USERS = ("server/edge/", "server/rpc/", "gateway/nodes/",
-              "gateway/proxy/", "gateway/daemon/", "client/", "tests/",
-              "bench/")
+GRPC_USERS = ("server/edge/", "server/rpc/", "gateway/edge/",
+              "gateway/nodes/", "gateway/proxy/", "gateway/daemon/", "client/",
+              "tests/", "bench/")
 GRPC_INCLUDE = re.compile(r"^(grpc|grpcpp|grpc\+\+)/|\.grpc\.pb\.h$")
 
 # The kernel is reached through sandbox/os/ alone; the probe tries what a

@@ -1,5 +1,7 @@
 # The gateway's decisions, and whole clusters by a clock of the tests' own.
 add_executable(gateway_test
+  ${PROJECT_SOURCE_DIR}/tests/unit/gateway/edge/cors_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/gateway/edge/head_check_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/nodes/node_registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/place/node_load_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/place/node_set_test.cc

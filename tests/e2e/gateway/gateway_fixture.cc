@@ -100,8 +100,8 @@ void GatewayTest::StartGateway() {
 void GatewayTest::WriteConfig(const std::vector<std::string>& addresses) {
   Put("gateway.json",
       absl::StrCat(
-          R"({"listen": ["tls:127.0.0.1:0"], "socket": ")", place_,
-          R"(/sock", "tls": {"certificate": ")", place_,
+          "{", more_config_, R"("listen": ["tls:127.0.0.1:0"], "socket": ")",
+          place_, R"(/sock", "tls": {"certificate": ")", place_,
           R"(/server.pem", "key": ")", place_,
           R"(/server.key"}, "identity": {"tokens_dir": ")", place_,
           R"(/tokens"}, "drain_timeout": "2s", "nodes": {"addresses": [")",
@@ -128,8 +128,8 @@ void GatewayTest::StartGateway(const std::vector<std::string>& addresses,
   }
 }
 
-RemoteCaller GatewayTest::Caller(const std::string& tenant,
-                                 const std::string& principal) {
+std::string GatewayTest::Token(const std::string& tenant,
+                               const std::string& principal) {
   const auto root = v1::IdentityService::NewStub(
       grpc::CreateChannel(absl::StrCat("unix:", place_, "/sock"),
                           grpc::InsecureChannelCredentials()));
@@ -139,8 +139,13 @@ RemoteCaller GatewayTest::Caller(const std::string& tenant,
   v1::CreateTokenResponse token;
   grpc::ClientContext context;
   EXPECT_THAT(root->CreateToken(&context, request, &token), IsOk());
+  return token.value();
+}
+
+RemoteCaller GatewayTest::Caller(const std::string& tenant,
+                                 const std::string& principal) {
   return RemoteCaller(gateway_port_, issuer_.pem(), {},
-                      {absl::StrCat("Bearer ", token.value())});
+                      {absl::StrCat("Bearer ", Token(tenant, principal))});
 }
 
 }  // namespace sandglass::testing

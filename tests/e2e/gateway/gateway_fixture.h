@@ -36,7 +36,11 @@ class GatewayTest : public ::testing::Test {
   void StartGateway(const std::vector<std::string>& addresses, size_t known);
   client::Subprocess& gateway() { return *gateway_; }
   void WriteConfig(const std::vector<std::string>& addresses);
-  // Who calls the gateway by a token that its root makes.
+  // Further keys of the gateway's configuration, each with a comma behind it.
+  std::string more_config_;
+  // A token that the gateway's root makes.
+  std::string Token(const std::string& tenant, const std::string& principal);
+  // Who calls the gateway by such a token.
   RemoteCaller Caller(const std::string& tenant, const std::string& principal);
 
   const std::string place_;

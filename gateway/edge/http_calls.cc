@@ -1,0 +1,309 @@
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/connect/json_codec.h"
+#include "gateway/connect/stream.h"
+#include "gateway/connect/unary.h"
+#include "gateway/edge/http_connection.h"
+#include "gateway/edge/inner_call.h"
+#include "policy/text/views.h"
+#include "server/base/clock.h"
+#include "server/base/errors.h"
+#include "server/edge/answer_room.h"
+#include "server/edge/method_access.h"
+
+// What an HttpConnection does with requests that are calls.
+namespace sandglass::gateway {
+namespace {
+
+using policy::AbslView;
+using server::After;
+using server::MonotonicTime;
+
+constexpr int kBadRequest = 400;
+
+std::vector<absl::string_view> ValuesOf(const HttpHead& head,
+                                        absl::string_view name) {
+  std::vector<absl::string_view> values;
+  for (const HeaderField& field : head.headers) {
+    if (absl::EqualsIgnoreCase(field.name, name)) values.push_back(field.value);
+  }
+  return values;
+}
+
+// Waits for what `begin` calls its argument with, on the coroutine's thread
+// again.
+template <typename T, typename Begin>
+net::awaitable<T> Await(net::io_context& loop, Begin begin) {
+  return net::async_initiate<const net::use_awaitable_t<>, void(T)>(
+      [&loop](auto handler, Begin start) {
+        using Handler = decltype(handler);
+        auto shared = std::make_shared<Handler>(std::move(handler));
+        start([&loop, shared](T value) {
+          net::post(loop, [shared, value = std::move(value)]() mutable {
+            Handler once = std::move(*shared);
+            once(std::move(value));
+          });
+        });
+      },
+      net::use_awaitable, std::move(begin));
+}
+
+net::awaitable<bool> Send(net::io_context& loop, InnerCall& call,
+                          const std::string& message, bool last) {
+  co_return co_await Await<bool>(loop, [&](InnerCall::Done done) {
+    call.Send(message, last, std::move(done));
+  });
+}
+
+net::awaitable<bool> Receive(net::io_context& loop, InnerCall& call,
+                             grpc::ByteBuffer& message) {
+  co_return co_await Await<bool>(loop, [&](InnerCall::Done done) {
+    call.Receive(&message, std::move(done));
+  });
+}
+
+net::awaitable<CallEnd> End(net::io_context& loop, InnerCall& call) {
+  co_return co_await Await<CallEnd>(
+      loop, [&](InnerCall::Ended ended) { call.End(std::move(ended)); });
+}
+
+// "1a3\r\n…\r\n"
+std::string ChunkOf(std::string_view bytes) {
+  return absl::StrCat(absl::Hex(bytes.size()), "\r\n", AbslView(bytes), "\r\n");
+}
+constexpr char kLastChunk[] = "0\r\n\r\n";
+
+}  // namespace
+
+// What a request takes of the room for requests.
+class HttpConnection::HeldRequest {
+ public:
+  HeldRequest(server::RequestRoom& room, std::string caller)
+      : room_(room), caller_(std::move(caller)) {}
+  ~HeldRequest() { room_.Release(caller_, bytes_); }
+  HeldRequest(const HeldRequest&) = delete;
+  HeldRequest& operator=(const HeldRequest&) = delete;
+
+  absl::Status Hold(size_t bytes) {
+    if (bytes < bytes_) {
+      room_.Release(caller_, bytes_ - bytes);
+    } else if (!room_.Acquire(caller_, bytes - bytes_)) {
+      return server::RequestBytesFull(bytes);
+    }
+    bytes_ = bytes;
+    return absl::OkStatus();
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  server::RequestRoom& room_;
+  const std::string caller_;
+  size_t bytes_ = 0;
+};
+
+net::awaitable<bool> HttpConnection::ServeCall(Request& request) {
+  std::variant<CallHead, HttpAnswer> read = ReadCallHead(request.head);
+  if (auto* const instead = std::get_if<HttpAnswer>(&read)) {
+    co_return co_await Answer(request, std::move(*instead));
+  }
+  CallHead& call = std::get<CallHead>(read);
+  // Bodies are read for callers alone who may make the call.
+  server::Credentials& credentials = shared_.peers.credentials();
+  absl::StatusOr<server::Identity> caller = credentials.Authenticate(
+      identity_, ValuesOf(request.head, "authorization"));
+  absl::Status may = caller.status();
+  if (may.ok()) {
+    const auto access = server::AccessOf(call.method->request);
+    may = access.has_value() ? credentials.Authorise(*caller, *access)
+                             : absl::InternalError("has no access rule");
+  }
+  if (!may.ok()) {
+    co_return co_await Answer(request, Refusal(call.wire, ToCallStatus(may)));
+  }
+  if (call.wire.protocol == Protocol::kConnectUnary) {
+    co_return co_await ServeUnary(request, call, *caller);
+  }
+  co_return co_await ServeStream(request, call, *caller);
+}
+
+std::shared_ptr<InnerCall> HttpConnection::Begin(const Request& request,
+                                                 CallHead& call) {
+  if (call.timeout.has_value()) {
+    *call.timeout = std::max(*call.timeout - server::Since(request.began),
+                             absl::ZeroDuration());
+  }
+  return InnerCall::Begin(shared_.channel, call, number_);
+}
+
+net::awaitable<bool> HttpConnection::ServeUnary(
+    Request& request, CallHead& call, const server::Identity& caller) {
+  const HttpBounds& bounds = shared_.bounds;
+  const JsonBounds json{.bytes = call.wire.codec == Codec::kJson
+                                     ? bounds.json_bytes
+                                     : bounds.message_bytes};
+  HeldRequest held(shared_.room, caller.name);
+  std::string body;
+  absl::Status wrong;
+  const auto length = request.parser.content_length();
+  if (length.has_value() && *length > json.bytes) {
+    wrong = server::MessageTooLarge(*length, json.bytes);
+  } else {
+    co_await SendContinue(request);
+  }
+  std::string space(kPieceBytes, '\0');
+  const MonotonicTime until = After(request.began, bounds.body);
+  while (wrong.ok()) {
+    std::string_view piece;
+    const Piece got = co_await ReadPiece(request, space, piece, until);
+    if (got == Piece::kGone) co_return false;
+    if (got == Piece::kEnd) break;
+    if (got == Piece::kBad) {
+      co_return co_await Answer(
+          request, PlainAnswer(kBadRequest, "The body's chunks are wrong."));
+    }
+    const size_t size = body.size() + piece.size();
+    wrong = size > json.bytes ? server::MessageTooLarge(size, json.bytes)
+                              : held.Hold(size);
+    if (wrong.ok()) body.append(piece);
+  }
+  absl::StatusOr<std::string> message =
+      wrong.ok() ? UnaryRequest(call, body, json)
+                 : absl::StatusOr<std::string>(wrong);
+  body = std::string();
+  if (!message.ok()) {
+    co_return co_await Answer(
+        request, Refusal(call.wire, ToCallStatus(message.status())));
+  }
+  const std::shared_ptr<InnerCall> inner = Begin(request, call);
+  socket_->Watch([inner] { inner->Cancel(); });
+  grpc::ByteBuffer answer;
+  (void)co_await Send(loop_, *inner, *message, /*last=*/true);
+  const bool answered = co_await Receive(loop_, *inner, answer);
+  const CallEnd end = co_await End(loop_, *inner);
+  socket_->Unwatch();
+  message = std::string();
+  if (!end.status.ok() || !answered) {
+    co_return co_await Answer(
+        request, UnaryError(end.status, end.initial, end.trailing));
+  }
+  HttpAnswer done =
+      UnaryAnswer(call, ToString(answer), end.initial, end.trailing);
+  answer.Clear();
+  server::HeldAnswer unread(shared_.peers.answers());
+  const absl::Status room =
+      unread.Acquire(caller.name, done.body.size(), server::HeldAnswer::kDone);
+  if (!room.ok()) done = UnaryError(ToCallStatus(room), {}, {});
+  co_return co_await Answer(request, std::move(done));
+}
+
+net::awaitable<bool> HttpConnection::SendMessages(
+    Request& request, CallHead& call, const server::Identity& caller,
+    std::shared_ptr<InnerCall>& inner, absl::Status& wrong) {
+  const HttpBounds& bounds = shared_.bounds;
+  StreamReader reader(
+      call, {.bytes = call.wire.codec == Codec::kJson ? bounds.json_bytes
+                                                      : bounds.message_bytes});
+  HeldRequest held(shared_.room, caller.name);
+  std::string space(kPieceBytes, '\0');
+  std::vector<std::string> messages;
+  bool wanted = true;
+  co_await SendContinue(request);
+  while (wanted && wrong.ok()) {
+    std::string_view piece;
+    const Piece got = co_await ReadPiece(request, space, piece, server::kNever);
+    if (got == Piece::kGone) {
+      if (inner != nullptr) inner->Cancel();
+      co_return false;
+    }
+    if (got != Piece::kSome) {
+      wrong = got == Piece::kEnd
+                  ? reader.Finish()
+                  : absl::InvalidArgumentError("The body's chunks are wrong.");
+      break;
+    }
+    wrong = held.Hold(held.bytes() + piece.size());
+    if (wrong.ok()) wrong = reader.Feed(piece, messages);
+    if (!call.method->client_streams || messages.empty()) continue;
+    if (inner == nullptr) inner = Begin(request, call);
+    for (const std::string& message : messages) {
+      wanted = wanted && co_await Send(loop_, *inner, message, /*last=*/false);
+    }
+    messages.clear();
+    (void)held.Hold(0);
+  }
+  if (!wrong.ok()) co_return true;
+  if (inner == nullptr) inner = Begin(request, call);
+  if (call.method->client_streams) {
+    if (wanted) inner->SendNoMore();
+  } else {
+    (void)co_await Send(loop_, *inner, messages.front(), /*last=*/true);
+  }
+  co_return true;
+}
+
+net::awaitable<bool> HttpConnection::ServeStream(
+    Request& request, CallHead& call, const server::Identity& caller) {
+  std::shared_ptr<InnerCall> inner;
+  absl::Status wrong;
+  const bool there = co_await SendMessages(request, call, caller, inner, wrong);
+  if (there && wrong.ok()) {
+    co_return co_await AnswerStream(request, call, caller, inner);
+  }
+  if (inner != nullptr) {
+    inner->Cancel();
+    (void)co_await End(loop_, *inner);
+  }
+  if (!there) co_return false;
+  co_return co_await Answer(request, Refusal(call.wire, ToCallStatus(wrong)));
+}
+
+net::awaitable<bool> HttpConnection::AnswerStream(
+    Request& request, const CallHead& call, const server::Identity& caller,
+    const std::shared_ptr<InnerCall>& inner) {
+  socket_->Watch([inner] { inner->Cancel(); });
+  const absl::Duration patience = shared_.bounds.unread;
+  const bool keep = MayKeep(request) && !request.is_1_0;
+  bool began = false;
+  bool there = true;
+  absl::Status wrong;
+  server::HeldAnswer unread(shared_.peers.answers());
+  grpc::ByteBuffer message;
+  while (there && wrong.ok() && co_await Receive(loop_, *inner, message)) {
+    absl::StatusOr<std::string> piece = StreamMessage(call, ToString(message));
+    message.Clear();
+    wrong = piece.status();
+    if (wrong.ok()) {
+      wrong =
+          unread.Acquire(caller.name, piece->size(),
+                         "the call is cut off here; take its messages faster");
+    }
+    if (!wrong.ok()) break;
+    std::string bytes;
+    if (!std::exchange(began, true)) {
+      bytes = HeadOf(request, StreamBegin(call.wire, inner->initial()),
+                     std::nullopt, keep);
+    }
+    bytes += request.is_1_0 ? *piece : ChunkOf(*piece);
+    there = co_await socket_->Send(bytes, patience);
+  }
+  if (!there || !wrong.ok()) inner->Cancel();
+  CallEnd end = co_await End(loop_, *inner);
+  socket_->Unwatch();
+  if (!there) co_return false;
+  if (!wrong.ok()) end.status = ToCallStatus(wrong);
+  std::string last = StreamEnd(call.wire, end.status, end.trailing);
+  if (!began) {
+    HttpAnswer answer = StreamBegin(call.wire, end.initial);
+    answer.body = std::move(last);
+    co_return co_await Answer(request, std::move(answer));
+  }
+  if (!request.is_1_0) last = absl::StrCat(ChunkOf(last), kLastChunk);
+  co_return co_await socket_->Send(last, patience) && keep;
+}
+
+}  // namespace sandglass::gateway

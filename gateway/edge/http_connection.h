@@ -1,0 +1,115 @@
+#ifndef SANDGLASS_GATEWAY_EDGE_HTTP_CONNECTION_H_
+#define SANDGLASS_GATEWAY_EDGE_HTTP_CONNECTION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/connect/answers.h"
+#include "gateway/connect/call_head.h"
+#include "gateway/edge/asio.h"
+#include "gateway/edge/http_server.h"
+#include "gateway/edge/http_socket.h"
+#include "server/identity/identity.h"
+
+namespace sandglass::gateway {
+
+// A client of HTTP/1.1 and its requests, one after the other. All but idle() is
+// for the thread of its io_context.
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  // `shared` outlives the connection.
+  HttpConnection(net::io_context& loop, const HttpShared& shared, os::Fd fd,
+                 server::Identity identity,
+                 std::unique_ptr<server::TlsSocket> tls);
+  ~HttpConnection();
+
+  // Serves it to its end. Whoever calls this keeps the connection meanwhile.
+  net::awaitable<void> Serve();
+
+  // Ends it: at once, or as soon as no request is under way.
+  void Close() { socket_->Close(); }
+  void EndSoon();
+  // Ends it where the client's certificate isn't good any more.
+  void CheckPeer();
+
+  const server::Identity& identity() const { return identity_; }
+  // Since when it waits for a request; nullopt: one is under way. Thread-safe.
+  std::optional<server::MonotonicTime> idle() const;
+
+ private:
+  using Parser = http::request_parser<http::buffer_body>;
+  // A request, whose body may not have come yet.
+  struct Request {
+    HttpHead head;
+    Parser parser;
+    bool is_1_0 = false;
+    bool head_only = false;  // HEAD: nobody wants the answer's body
+    server::MonotonicTime began;
+    HeaderFields cors;  // for every answer to it
+  };
+  // Of a body, at a time.
+  static constexpr size_t kPieceBytes = 16 << 10;
+  enum class Piece { kSome, kEnd, kGone, kBad };
+  class HeldRequest;
+
+  // Returns whether another request may follow.
+  net::awaitable<bool> ServeOne();
+  // Reads a head. Returns what is wrong with it, to be answered. kGone is true
+  // when nobody is there to be answered.
+  net::awaitable<std::optional<HttpAnswer>> ReadHead(Request& request,
+                                                     bool& gone);
+  // Pages of the gateway's own; nullopt: it is a call.
+  std::optional<HttpAnswer> Page(const HttpHead& head) const;
+
+  net::awaitable<bool> ServeCall(Request& request);
+  net::awaitable<bool> ServeUnary(Request& request, CallHead& call,
+                                  const server::Identity& caller);
+  net::awaitable<bool> ServeStream(Request& request, CallHead& call,
+                                   const server::Identity& caller);
+  // The stream's messages to the node as they come. False: nobody is there to
+  // be answered. `wrong` is what is wrong with them.
+  net::awaitable<bool> SendMessages(Request& request, CallHead& call,
+                                    const server::Identity& caller,
+                                    std::shared_ptr<class InnerCall>& inner,
+                                    absl::Status& wrong);
+  net::awaitable<bool> AnswerStream(Request& request, const CallHead& call,
+                                    const server::Identity& caller,
+                                    const std::shared_ptr<InnerCall>& inner);
+  std::shared_ptr<InnerCall> Begin(const Request& request, CallHead& call);
+
+  // The next bytes of the body, at most as many as `space` has.
+  net::awaitable<Piece> ReadPiece(Request& request, std::string& space,
+                                  std::string_view& piece,
+                                  server::MonotonicTime until);
+  net::awaitable<void> SendContinue(const Request& request);
+
+  // Reads what is left of a body that nobody wants, if that is little, so that
+  // the next request can be told from it. False: the client is gone.
+  net::awaitable<bool> DropBody(Request& request);
+  // Whether the next request can be told from this one, and is wanted.
+  bool MayKeep(const Request& request) const;
+  // Sends a whole answer. Returns whether another request may follow.
+  net::awaitable<bool> Answer(Request& request, HttpAnswer answer);
+  // The first lines of an answer. `length` nullopt: its end isn't known yet.
+  std::string HeadOf(const Request& request, const HttpAnswer& answer,
+                     std::optional<size_t> length, bool keep) const;
+
+  const HttpShared& shared_;
+  const server::Identity identity_;
+  const std::shared_ptr<HttpSocket> socket_;
+  net::io_context& loop_;
+  const int64_t number_;  // in the table of peers
+  bool first_ = true;
+  bool ending_ = false;
+  // Of the clock; 0: a request is under way.
+  std::atomic<int64_t> idle_since_ = 0;
+};
+
+}  // namespace sandglass::gateway
+
+#endif  // SANDGLASS_GATEWAY_EDGE_HTTP_CONNECTION_H_
