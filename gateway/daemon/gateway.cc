@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/proxy/unary_proxy.h"
 #include "grpcpp/security/credentials.h"
 #include "sandbox/os/clocks.h"
 #include "server/base/clock.h"
@@ -168,6 +169,7 @@ absl::Status Gateway::FindNodes() {
 absl::Status Gateway::StartServing(Serving& serving) {
   serving.proxy.emplace(nodes_, *peers_);
   serving.services.push_back(server::MakeIdentityService(*threads_, *peers_));
+  serving.services.push_back(MakeUnaryProxy(nodes_, *peers_));
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> grpc =
       server::GrpcServer::Start(
           serving.services, {.max_message_bytes = kMaxMessageBytes,

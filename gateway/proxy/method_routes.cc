@@ -8,8 +8,6 @@
 namespace sandglass::gateway {
 namespace {
 
-using Table = std::map<std::string, MethodRoute, std::less<>>;
-
 // Those that aren't here are about something that the request names.
 const std::map<std::string_view, Route>& Exceptions() {
   static const auto* const exceptions = new std::map<std::string_view, Route>{
@@ -31,16 +29,18 @@ const std::map<std::string_view, Route>& Exceptions() {
   return *exceptions;
 }
 
-Table MakeTable() {
-  Table table;
+RouteTable MakeTable() {
+  RouteTable table;
   for (const auto* service : server::ApiServices()) {
     // The gateway answers it itself.
     if (service->full_name() == "sandglass.v1.IdentityService") continue;
     for (int i = 0; i < service->method_count(); ++i) {
       const auto* method = service->method(i);
       const auto exception = Exceptions().find(method->name());
-      table[absl::StrCat("/", service->full_name(), "/", method->name())] = {
-          method,
+      const std::string path =
+          absl::StrCat("/", service->full_name(), "/", method->name());
+      table[path] = {
+          path, method,
           exception == Exceptions().end() ? Route::kNamed : exception->second};
     }
   }
@@ -49,10 +49,14 @@ Table MakeTable() {
 
 }  // namespace
 
+const RouteTable& AllRoutes() {
+  static const auto* const table = new RouteTable(MakeTable());
+  return *table;
+}
+
 const MethodRoute* FindRoute(std::string_view path) {
-  static const Table* const table = new Table(MakeTable());
-  const auto found = table->find(path);
-  return found == table->end() ? nullptr : &found->second;
+  const auto found = AllRoutes().find(path);
+  return found == AllRoutes().end() ? nullptr : &found->second;
 }
 
 }  // namespace sandglass::gateway

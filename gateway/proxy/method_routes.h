@@ -2,6 +2,8 @@
 #define SANDGLASS_GATEWAY_PROXY_METHOD_ROUTES_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -22,9 +24,19 @@ enum class Route : uint8_t {
 
 // A method of sandglass.v1 as the gateway passes it on.
 struct MethodRoute {
+  std::string path;  // as gRPC has it
   const google::protobuf::MethodDescriptor* method = nullptr;
   Route route = Route::kNamed;
 };
+
+// Whether what such a call makes stays at its node.
+inline bool Stays(Route route) {
+  return route == Route::kSession || route == Route::kNamesake;
+}
+
+// All methods that the gateway doesn't answer by itself, by their paths.
+using RouteTable = std::map<std::string, MethodRoute, std::less<>>;
+const RouteTable& AllRoutes();
 
 // By what gRPC calls it, for example "/sandglass.v1.SandboxService/RunCode".
 // Null: there is no such method, or the gateway answers it by itself.

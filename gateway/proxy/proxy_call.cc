@@ -4,26 +4,11 @@
 #include <utility>
 
 #include "gateway/proxy/call_metadata.h"
-#include "gateway/proxy/gateway_errors.h"
+#include "gateway/proxy/node_end.h"
 #include "gateway/proxy/router.h"
 #include "server/edge/grpc_status.h"
-#include "server/edge/method_access.h"
 
 namespace sandglass::gateway {
-namespace {
-
-// Where a node refused what it has not begun with, another is asked once.
-constexpr int kMaxTries = 2;
-
-// Whether it does no harm to do the call again that a lost node may have done.
-bool MayRepeat(const google::protobuf::MethodDescriptor& method) {
-  const std::optional<server::Access> access =
-      server::AccessOf(method.input_type());
-  return access.has_value() && !access->changes;
-}
-
-}  // namespace
-
 // Ends when gRPC has called OnDone and the call has let go of it. What two
 // holds keep from being over too soon is that messages are passed on from
 // callbacks of the other side: one for what the client still sends, one for
@@ -250,11 +235,8 @@ void ProxyCall::EndAt(const grpc::Status& status) {
     upstream = std::move(upstream_);
     cancelled = cancelled_;
   }
-  const bool lost = status.error_code() == grpc::StatusCode::UNAVAILABLE &&
-                    ReasonOf(status).empty();
-  const bool not_begun =
-      !answered_ && (lost ? !upstream->reached() : HasNotBegun(status));
-  if (not_begun && !cancelled && tries_ < kMaxTries &&
+  const NodeEnd end = Judge(status, answered_, upstream->reached());
+  if (end.not_begun && !cancelled && tries_ < kMaxTries &&
       !route_.method->client_streaming()) {
     absl::StatusOr<std::unique_ptr<Visit>> other = router_.Find(
         route_.route, ReadRoutingFields(*route_.method->input_type(), first_),
@@ -264,16 +246,12 @@ void ProxyCall::EndAt(const grpc::Status& status) {
   grpc::Status told = status;
   if (!full_.ok()) {
     told = server::ToGrpcStatus(full_);
-  } else if (lost && !cancelled) {
-    const std::string& node = upstream->visit().node();
-    told = server::ToGrpcStatus(
-        not_begun ? NodeAway(node) : NodeLost(node, MayRepeat(*route_.method)));
+  } else if (end.lost && !cancelled) {
+    told = LostStatus(end, upstream->visit().node(), *route_.method);
   } else {
     CopyTrailers(upstream->context(), *context_);
   }
-  const bool stays =
-      route_.route == Route::kSession || route_.route == Route::kNamesake;
-  if (status.ok() && stays) upstream->visit().Keep();
+  if (status.ok() && Stays(route_.route)) upstream->visit().Keep();
   // ORDER: once the call is finished, nothing keeps the router from ending.
   upstream->Leave();
   if (told.ok() && answered_ && !route_.method->server_streaming()) {

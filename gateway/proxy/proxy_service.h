@@ -7,8 +7,9 @@
 
 namespace sandglass::gateway {
 
-// Every method of sandglass.v1 that the gateway doesn't answer by itself: says
-// who calls, and passes the call on to where it belongs.
+// Every method of sandglass.v1 that the gateway doesn't answer by itself and
+// that UnaryProxy hasn't: says who calls, and passes the call on to where it
+// belongs.
 class ProxyService final : public grpc::CallbackGenericService {
  public:
   // Both must outlive it.
