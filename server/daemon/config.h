@@ -22,7 +22,7 @@
 #include "server/identity/identity_config.h"
 #include "server/job/session_spec.h"
 #include "server/libraries/libraries_config.h"
-#include "server/ops/metrics_config.h"
+#include "server/metrics/metrics_config.h"
 #include "server/phases/compile_cache.h"
 #include "server/pool/pool_targets.h"
 #include "server/run/approvals.h"

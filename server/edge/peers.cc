@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -83,6 +84,10 @@ std::string PeerTable::PeerOf(const grpc::ServerContextBase& call) {
   if (first == last) return peer;
   return absl::StrCat(
       kInner, absl::string_view(first->second.data(), first->second.size()));
+}
+
+bool PeerTable::IsInner(absl::string_view peer) {
+  return absl::StartsWith(peer, kInner);
 }
 
 std::optional<int64_t> PeerTable::NumberOf(absl::string_view peer) {

@@ -65,6 +65,7 @@ class PeerTable {
   // What the functions below call the connection of a call: what gRPC does, but
   // "inner:-7" where the call was made in this process for a connection.
   static std::string PeerOf(const grpc::ServerContextBase& call);
+  static bool IsInner(absl::string_view peer);
   // Who is at the connection's other end; nullopt when it wasn't added.
   std::optional<Identity> CallerOf(const std::string& peer) const
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -7,14 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/synchronization/mutex.h"
 #include "policy/seccomp/syscall_names.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
@@ -25,6 +21,8 @@
 #include "server/base/proto_time.h"
 #include "server/base/strings.h"
 #include "server/base/tcp_socket.h"
+#include "server/metrics/by_name.h"
+#include "server/metrics/call_metrics.h"
 #include "server/ops/state_metrics.h"
 
 namespace sandglass::server {
@@ -71,25 +69,6 @@ void Count(Family<Counter>& family, const prometheus::Labels& labels,
   family.Add(labels).Increment(static_cast<double>(amount));
 }
 
-template <typename Made>
-class ByName {
- public:
-  // Returns what `make` made when the name was new. It lives as long as this
-  // object.
-  template <typename Make>
-  Made& Get(const std::string& name, const Make& make)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    const auto [place, is_new] = made_.try_emplace(name);
-    if (is_new) place->second = make();
-    return place->second;
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::map<std::string, Made> made_ ABSL_GUARDED_BY(mutex_);
-};
-
 }  // namespace
 
 // The registry's own look-up of labels allocates memory, so what a run needs is
@@ -105,11 +84,7 @@ struct Metrics::Families {
       "queue",   "acquire", "stage_in", "analysis",
       "compile", "run",     "drain",    "stage_out"};
 
-  // Bounds in seconds. A warm run takes about one millisecond; a profile's
-  // limit is a minute or so.
-  const Histogram::BucketBoundaries run_buckets = {
-      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
+  const Histogram::BucketBoundaries run_buckets = RunBuckets();
   // A single step of making a jail takes microseconds.
   const Histogram::BucketBoundaries step_buckets = {
       0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1};
@@ -167,14 +142,9 @@ struct Metrics::Families {
   Family<Counter>& fill_failures =
       NewCounter("sandglass_pool_fill_failures_total",
                  "Jails that the pool could not make.");
-  Family<Counter>& handled =
-      NewCounter("grpc_server_handled_total",
-                 "Calls that have ended, by method and code.");
-  Family<Histogram>& handling = NewHistogram(
-      "grpc_server_handling_seconds", "How long calls took that have ended.");
+  CallMetrics calls{*registry};
   ByName<OfLanguage> languages;
   ByName<Histogram*> steps;
-  ByName<Histogram*> methods;
 
   Family<Counter>& NewCounter(const char* name, const char* help) {
     return prometheus::BuildCounter().Name(name).Help(help).Register(*registry);
@@ -315,19 +285,7 @@ void Metrics::RecordFill(const JailKey& key, absl::Duration took, bool made) {
 
 void Metrics::RecordCall(std::string_view method, int code,
                          absl::Duration took) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(
-      absl::StripPrefix(AbslView(method), "/"), absl::MaxSplits('/', 1));
-  prometheus::Labels labels = {{"grpc_service", parts.first},
-                               {"grpc_method", parts.second}};
-  families_->methods
-      .Get(std::string(method),
-           [&] {
-             return &families_->handling.Add(labels, families_->run_buckets);
-           })
-      ->Observe(absl::ToDoubleSeconds(took));
-  labels["grpc_code"] =
-      absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
-  Count(families_->handled, labels);
+  families_->calls.Record(method, code, took);
 }
 
 absl::StatusOr<std::string> Metrics::Serve(const std::string& address,

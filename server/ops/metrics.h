@@ -16,7 +16,7 @@
 #include "sandglass/v1/operator.pb.h"
 #include "sandglass/v1/run.pb.h"
 #include "sandglass/v1/server_info.pb.h"
-#include "server/ops/metrics_server.h"
+#include "server/metrics/metrics_server.h"
 #include "server/pool/pool_targets.h"
 
 namespace sandglass::server {

@@ -37,8 +37,8 @@ MAY_USE = {
     "sandbox": ["policy/"],
     "server": ["policy/", "sandbox/"],
     # Of server/ what knows neither jails nor runs, and leaf helpers of client/.
-    "gateway": ["policy/", "server/base", "server/identity", "server/tls",
-                "server/edge", "sandbox/os", "client/base"],
+    "gateway": ["policy/", "server/base", "server/identity", "server/metrics",
+                "server/tls", "server/edge", "sandbox/os", "client/base"],
     # Of policy/ only the audit log's format, and words as people type them.
     "client": ["policy/audit", "policy/text"],
 }

@@ -50,7 +50,7 @@ add_executable(server_unit_test
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/watchdog_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/libraries/zip_entry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/job/output_redaction_test.cc
-  ${PROJECT_SOURCE_DIR}/tests/unit/server/ops/metrics_server_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/server/metrics/metrics_server_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/phases/run_phases_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/daemon/preflight_places_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/server/live_policy/policy_reload_test.cc

@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_SERVER_OPS_METRICS_SERVER_H_
-#define SANDGLASS_SERVER_OPS_METRICS_SERVER_H_
+#ifndef SANDGLASS_SERVER_METRICS_METRICS_SERVER_H_
+#define SANDGLASS_SERVER_METRICS_METRICS_SERVER_H_
 
 #include <functional>
 #include <list>
@@ -59,4 +59,4 @@ class MetricsServer {
 
 }  // namespace sandglass::server
 
-#endif  // SANDGLASS_SERVER_OPS_METRICS_SERVER_H_
+#endif  // SANDGLASS_SERVER_METRICS_METRICS_SERVER_H_

@@ -1,4 +1,4 @@
-#include "server/ops/metrics_config.h"
+#include "server/metrics/metrics_config.h"
 
 #include <cstdint>
 #include <optional>

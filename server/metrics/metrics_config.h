@@ -1,5 +1,5 @@
-#ifndef SANDGLASS_SERVER_OPS_METRICS_CONFIG_H_
-#define SANDGLASS_SERVER_OPS_METRICS_CONFIG_H_
+#ifndef SANDGLASS_SERVER_METRICS_METRICS_CONFIG_H_
+#define SANDGLASS_SERVER_METRICS_METRICS_CONFIG_H_
 
 #include <optional>
 #include <string>
@@ -34,4 +34,4 @@ nlohmann::ordered_json MetricsToJson(const MetricsConfig& metrics);
 
 }  // namespace sandglass::server
 
-#endif  // SANDGLASS_SERVER_OPS_METRICS_CONFIG_H_
+#endif  // SANDGLASS_SERVER_METRICS_METRICS_CONFIG_H_

@@ -1,4 +1,4 @@
-#include "server/ops/metrics_server.h"
+#include "server/metrics/metrics_server.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-#include "server/ops/metrics_server.h"
+#include "server/metrics/metrics_server.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
