@@ -167,15 +167,16 @@ absl::Status Gateway::FindNodes() {
 }
 
 absl::Status Gateway::StartServing(Serving& serving) {
-  serving.proxy.emplace(nodes_, *peers_);
+  serving.proxy.emplace(nodes_, metrics_, *peers_);
   serving.services.push_back(server::MakeIdentityService(*threads_, *peers_));
-  serving.services.push_back(MakeUnaryProxy(nodes_, *peers_));
+  serving.services.push_back(MakeUnaryProxy(nodes_, metrics_, *peers_));
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> grpc =
       server::GrpcServer::Start(
-          serving.services, {.max_message_bytes = kMaxMessageBytes,
-                             .record = [](const char*, int, absl::Duration) {},
-                             .calls = &peers_->calls(),
-                             .generic = &*serving.proxy});
+          serving.services,
+          {.max_message_bytes = kMaxMessageBytes,
+           .record = std::bind_front(&GatewayMetrics::RecordCall, &metrics_),
+           .calls = &peers_->calls(),
+           .generic = &*serving.proxy});
   if (!grpc.ok()) return grpc.status();
   serving.grpc = *std::move(grpc);
   return absl::OkStatus();
@@ -203,7 +204,7 @@ absl::Status Gateway::StartServer() {
                          .room = *request_room_,
                          .tls = *tls_,
                          .channel = inner_.grpc->InnerChannel(),
-                         .ready = [this] { return !nodes_.There().empty(); },
+                         .ready = [this] { return nodes_.AnyThere(); },
                          .cors = config_.cors,
                          .bounds = {.message_bytes = kMaxMessageBytes,
                                     .connections = config_.http_connections},
@@ -215,6 +216,17 @@ absl::Status Gateway::StartServer() {
           {.http1 = std::bind_front(&HttpServer::Offer, http_.get())});
   if (!listener.ok()) return listener.status();
   tls_listener_ = *std::move(listener);
+  if (absl::Status done =
+          metrics_.Serve(config_.metrics,
+                         [this] {
+                           return GatewayMetrics::State{
+                               .nodes = nodes_.States(),
+                               .grpc_connections = acceptor_->open(),
+                               .http_connections = http_->connections()};
+                         });
+      !done.ok()) {
+    return done;
+  }
   for (size_t i = 0; i < ports_.size(); ++i) {
     server::Log(server::LogLevel::kInfo, "listening on with TLS",
                 {{"address", config_.listen[i].ToString()},
@@ -261,7 +273,7 @@ void Gateway::Look() {
                  {"so", "what was in force stays"}});
   }
   http_->CheckPeers();
-  const bool serves = !nodes_.There().empty();
+  const bool serves = nodes_.AnyThere();
   if (serves == serving_) return;
   serving_ = serves;
   outer_.grpc->SetHealth("", serves);
@@ -289,6 +301,7 @@ void Gateway::Reload() {
 void Gateway::Stop() {
   server::Log(server::LogLevel::kInfo, "stopping");
   outer_.grpc->SetHealth("", false);
+  metrics_.Stop();
   tls_listener_.reset();
   acceptor_.reset();
   server::ConnectionTap::HideNewCalls();

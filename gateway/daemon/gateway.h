@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/daemon/gateway_config.h"
+#include "gateway/daemon/gateway_metrics.h"
 #include "gateway/edge/http_server.h"
 #include "gateway/nodes/node_registry.h"
 #include "gateway/proxy/proxy_service.h"
@@ -29,7 +30,9 @@ namespace sandglass::gateway {
 class Gateway {
  public:
   explicit Gateway(std::string config_file, GatewayConfig config)
-      : config_file_(std::move(config_file)), config_(std::move(config)) {}
+      : config_file_(std::move(config_file)),
+        config_(std::move(config)),
+        metrics_(config_.log_calls) {}
   ~Gateway();
 
   absl::Status Start();
@@ -60,6 +63,7 @@ class Gateway {
   std::optional<server::RequestRoom> request_room_;
   std::optional<server::CallThreads> threads_;
   NodeRegistry nodes_;
+  GatewayMetrics metrics_;
   // What serves calls of gRPC: for connections, and for those that come by
   // HTTP, whose channel within the process breaks off when its server begins to
   // end.

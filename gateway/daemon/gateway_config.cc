@@ -102,6 +102,7 @@ void ReadLog(JsonObject& root, GatewayConfig& config) {
   }
   config.log_format =
       format == "json" ? server::LogFormat::kJson : server::LogFormat::kText;
+  config.log_calls = object->Bool("calls", false);
 }
 
 }  // namespace
@@ -122,6 +123,7 @@ absl::StatusOr<GatewayConfig> LoadGatewayConfig(const std::string& path) {
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
   ReadLog(root, config);
+  server::ReadMetricsConfig(root, config.metrics);
   if (config.tls.certificate.empty()) {
     root.AddError("tls",
                   "names no certificate: set \"certificate\" and \"key\"; "
@@ -158,7 +160,9 @@ std::string GatewayConfigToJson(const GatewayConfig& config) {
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"log",
        {{"format",
-         config.log_format == server::LogFormat::kJson ? "json" : "text"}}}};
+         config.log_format == server::LogFormat::kJson ? "json" : "text"},
+        {"calls", config.log_calls}}},
+      {"metrics", server::MetricsToJson(config.metrics)}};
   return json.dump(2, ' ', /*ensure_ascii=*/true,
                    nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -9,6 +9,7 @@
 #include "server/base/listen_address.h"
 #include "server/base/log.h"
 #include "server/identity/identity_config.h"
+#include "server/metrics/metrics_config.h"
 #include "server/tls/tls_config.h"
 
 namespace sandglass::gateway {
@@ -36,6 +37,8 @@ struct GatewayConfig {
   absl::Duration drain_timeout = absl::Seconds(30);
   server::LogLevel log_level = server::LogLevel::kInfo;
   server::LogFormat log_format = server::LogFormat::kText;
+  bool log_calls = false;  // a line for each
+  server::MetricsConfig metrics;
 };
 
 // Reads a file of JSON with comments. INVALID_ARGUMENT lists all that is wrong,

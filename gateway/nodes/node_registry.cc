@@ -247,13 +247,29 @@ std::vector<std::unique_ptr<Visit>> NodeRegistry::All() {
   return all;
 }
 
-std::map<std::string, std::string> NodeRegistry::There() {
+std::vector<NodeState> NodeRegistry::States() {
   absl::MutexLock lock(&mutex_);
-  std::map<std::string, std::string> there;
-  for (const auto& [node, address] : addresses_) {
-    if (IsThere(node)) there[node] = address;
+  std::vector<NodeState> states;
+  for (const auto& [name, address] : addresses_) {
+    const NodeTable::Node* const node = table_.Find(name);
+    if (node == nullptr) continue;
+    states.push_back({.name = name,
+                      .address = address,
+                      .there = IsThere(name),
+                      .draining = node->load.draining,
+                      .report_age = server::Since(node->load.as_of),
+                      .free_slots = node->free_slots(),
+                      .queued = node->load.queued,
+                      .sessions = node->load.sessions});
   }
-  return there;
+  return states;
+}
+
+bool NodeRegistry::AnyThere() {
+  absl::MutexLock lock(&mutex_);
+  return std::ranges::any_of(
+      addresses_, [this](const auto& each) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                      mutex_) { return IsThere(each.first); });
 }
 
 }  // namespace sandglass::gateway

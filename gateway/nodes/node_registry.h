@@ -17,6 +17,18 @@
 
 namespace sandglass::gateway {
 
+// How a node does, as operators see it.
+struct NodeState {
+  std::string name;
+  std::string address;
+  bool there = false;  // it may be given something new, unless it drains
+  bool draining = false;
+  absl::Duration report_age;
+  int64_t free_slots = 0;
+  uint64_t queued = 0;
+  uint64_t sessions = 0;
+};
+
 // The nodes of a gateway, and where calls go: what a request names is where its
 // id says, and everything else where Place says. Thread-safe.
 class NodeRegistry final : public Router {
@@ -38,8 +50,10 @@ class NodeRegistry final : public Router {
   std::vector<std::unique_ptr<Visit>> All() override
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The nodes that are there now, by name with their addresses.
-  std::map<std::string, std::string> There() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The nodes that have told of themselves, in the order of their names.
+  std::vector<NodeState> States() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether one of them is there.
+  bool AnyThere() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   class Stay;

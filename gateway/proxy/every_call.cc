@@ -90,21 +90,23 @@ std::optional<NodeTokens> SplitTokens(std::string_view text) {
   return tokens;
 }
 
-EveryCall::EveryCall(Router& router, server::AnswerRoom& answers,
-                     const MethodRoute& route, server::Identity caller,
+EveryCall::EveryCall(Router& router, CallRecorder& recorder,
+                     server::AnswerRoom& answers, const MethodRoute& route,
+                     server::Identity caller,
                      grpc::GenericCallbackServerContext* context)
     : router_(router),
       route_(route),
       caller_(std::move(caller)),
       context_(context),
+      record_(recorder, route_, caller_, *context),
       held_(answers) {
   StartRead(&request_);
 }
 
 void EveryCall::OnReadDone(bool ok) {
-  if (!ok) return Finish(grpc::Status::CANCELLED);
+  if (!ok) return Fail(grpc::Status::CANCELLED);
   if (const absl::Status made = MakeParts(); !made.ok()) {
-    return Finish(server::ToGrpcStatus(made));
+    return Fail(server::ToGrpcStatus(made));
   }
   Start();
 }
@@ -148,6 +150,11 @@ absl::Status EveryCall::MakeParts() {
     parts_.push_back(std::move(part));
   }
   return absl::OkStatus();
+}
+
+void EveryCall::Fail(const grpc::Status& status) {
+  record_.End(status, "", static_cast<int>(parts_.size()));
+  Finish(status);
 }
 
 void EveryCall::Start() {
@@ -214,15 +221,16 @@ void EveryCall::Answer() {
     }
     answer->MergeFrom(*own);
   }
-  if (!answered) return Finish(failed);
+  if (!answered) return Fail(failed);
   if (const FieldDescriptor* field = TextField(*answer, "next_page_token")) {
     answer->GetReflection()->SetString(answer.get(), field, JoinTokens(tokens));
   }
   if (const absl::Status put = held_.Put(
           caller_.name, server::SerializeMessage(*answer), &response_);
       !put.ok()) {
-    return Finish(server::ToGrpcStatus(put));
+    return Fail(server::ToGrpcStatus(put));
   }
+  record_.End(grpc::Status::OK, "", static_cast<int>(parts_.size()));
   StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
 }
 

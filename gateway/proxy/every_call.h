@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "gateway/proxy/call_recorder.h"
 #include "gateway/proxy/method_routes.h"
 #include "gateway/proxy/router.h"
 #include "google/protobuf/message.h"
@@ -39,8 +40,8 @@ inline constexpr char kMissingNodes[] = "sandglass-missing-node";
 // may: only where none answers, it is an error. Deletes itself.
 class EveryCall final : public grpc::ServerGenericBidiReactor {
  public:
-  // `router` and `answers` must outlive the call.
-  EveryCall(Router& router, server::AnswerRoom& answers,
+  // `router`, `recorder` and `answers` must outlive the call.
+  EveryCall(Router& router, CallRecorder& recorder, server::AnswerRoom& answers,
             const MethodRoute& route, server::Identity caller,
             grpc::GenericCallbackServerContext* context);
 
@@ -62,11 +63,13 @@ class EveryCall final : public grpc::ServerGenericBidiReactor {
   void Start();
   void EndPart() ABSL_LOCKS_EXCLUDED(mutex_);
   void Answer();
+  void Fail(const grpc::Status& status);
 
   Router& router_;
   const MethodRoute& route_;
   const server::Identity caller_;
   grpc::GenericCallbackServerContext* const context_;
+  const CallRecord record_;
   grpc::ByteBuffer request_, response_;
   server::HeldAnswer held_;
   std::vector<std::unique_ptr<Part>> parts_;

@@ -148,13 +148,15 @@ class ProxyCall::Upstream final
   bool reads_ ABSL_GUARDED_BY(mutex_) = true;
 };
 
-ProxyCall::ProxyCall(Router& router, server::AnswerRoom& answers,
-                     const MethodRoute& route, server::Identity caller,
+ProxyCall::ProxyCall(Router& router, CallRecorder& recorder,
+                     server::AnswerRoom& answers, const MethodRoute& route,
+                     server::Identity caller,
                      grpc::GenericCallbackServerContext* context)
     : router_(router),
       route_(route),
       caller_(std::move(caller)),
       context_(context),
+      record_(recorder, route_, caller_, *context),
       held_(answers) {
   StartRead(&first_);
 }
@@ -162,7 +164,7 @@ ProxyCall::ProxyCall(Router& router, server::AnswerRoom& answers,
 void ProxyCall::OnReadDone(bool ok) {
   if (!began_) {
     began_ = true;
-    if (!ok) return Finish(grpc::Status::CANCELLED);
+    if (!ok) return Refuse(grpc::Status::CANCELLED);
     return Begin();
   }
   std::shared_ptr<Upstream> upstream;
@@ -209,8 +211,13 @@ void ProxyCall::Begin() {
       ReadRoutingFields(*route_.method->input_type(), first_);
   absl::StatusOr<std::unique_ptr<Visit>> visit =
       router_.Find(route_.route, fields, caller_, tried_);
-  if (!visit.ok()) return Finish(server::ToGrpcStatus(visit.status()));
+  if (!visit.ok()) return Refuse(server::ToGrpcStatus(visit.status()));
   BeginAt(*std::move(visit));
+}
+
+void ProxyCall::Refuse(const grpc::Status& status) {
+  record_.End(status);
+  Finish(status);
 }
 
 void ProxyCall::BeginAt(std::unique_ptr<Visit> visit) {
@@ -252,6 +259,7 @@ void ProxyCall::EndAt(const grpc::Status& status) {
     CopyTrailers(upstream->context(), *context_);
   }
   if (status.ok() && Stays(route_.route)) upstream->visit().Keep();
+  record_.End(told, upstream->visit().node(), tries_);
   // ORDER: once the call is finished, nothing keeps the router from ending.
   upstream->Leave();
   if (told.ok() && answered_ && !route_.method->server_streaming()) {

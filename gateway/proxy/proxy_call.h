@@ -8,6 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "gateway/proxy/call_recorder.h"
 #include "gateway/proxy/method_routes.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/impl/codegen/async_generic_service.h"
@@ -26,9 +27,9 @@ class Visit;
 // trailers as they are. Deletes itself.
 class ProxyCall final : public grpc::ServerGenericBidiReactor {
  public:
-  // `router` and `answers`, in which there has to be room for each message
-  // until the client has taken it, must outlive the call.
-  ProxyCall(Router& router, server::AnswerRoom& answers,
+  // `router`, `recorder` and `answers`, in which there has to be room for each
+  // message until the client has taken it, must outlive the call.
+  ProxyCall(Router& router, CallRecorder& recorder, server::AnswerRoom& answers,
             const MethodRoute& route, server::Identity caller,
             grpc::GenericCallbackServerContext* context);
 
@@ -45,6 +46,8 @@ class ProxyCall final : public grpc::ServerGenericBidiReactor {
   // Finds the node for the first message and begins the call there.
   void Begin();
   void BeginAt(std::unique_ptr<Visit> visit);
+  // It goes to no node.
+  void Refuse(const grpc::Status& status);
   // The node has ended the call; tries another where that makes sense.
   void EndAt(const grpc::Status& status);
 
@@ -52,6 +55,7 @@ class ProxyCall final : public grpc::ServerGenericBidiReactor {
   const MethodRoute& route_;
   const server::Identity caller_;
   grpc::GenericCallbackServerContext* const context_;
+  const CallRecord record_;
   grpc::ByteBuffer first_;    // the request, or the first of them
   grpc::ByteBuffer request_;  // a later one
   grpc::ByteBuffer response_;

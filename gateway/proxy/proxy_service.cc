@@ -18,13 +18,17 @@ grpc::ServerGenericBidiReactor* ProxyService::CreateReactor(
   if (route == nullptr) return new Refused(UnknownMethod(context->method()));
   absl::StatusOr<server::Identity> caller =
       server::CallerOf(peers_, *context, route->method->input_type());
-  if (!caller.ok()) return new Refused(caller.status());
-  if (route->route == Route::kEvery) {
-    return new EveryCall(router_, peers_.answers(), *route, *std::move(caller),
-                         context);
+  if (!caller.ok()) {
+    RecordRefused(recorder_, *route, *context,
+                  server::ToGrpcStatus(caller.status()));
+    return new Refused(caller.status());
   }
-  return new ProxyCall(router_, peers_.answers(), *route, *std::move(caller),
-                       context);
+  if (route->route == Route::kEvery) {
+    return new EveryCall(router_, recorder_, peers_.answers(), *route,
+                         *std::move(caller), context);
+  }
+  return new ProxyCall(router_, recorder_, peers_.answers(), *route,
+                       *std::move(caller), context);
 }
 
 }  // namespace sandglass::gateway

@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_GATEWAY_PROXY_PROXY_SERVICE_H_
 #define SANDGLASS_GATEWAY_PROXY_PROXY_SERVICE_H_
 
+#include "gateway/proxy/call_recorder.h"
 #include "gateway/proxy/router.h"
 #include "grpcpp/impl/codegen/async_generic_service.h"
 #include "server/edge/peers.h"
@@ -12,15 +13,17 @@ namespace sandglass::gateway {
 // belongs.
 class ProxyService final : public grpc::CallbackGenericService {
  public:
-  // Both must outlive it.
-  ProxyService(Router& router, const server::PeerTable& peers)
-      : router_(router), peers_(peers) {}
+  // All of these must outlive it.
+  ProxyService(Router& router, CallRecorder& recorder,
+               const server::PeerTable& peers)
+      : router_(router), recorder_(recorder), peers_(peers) {}
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override;
 
  private:
   Router& router_;
+  CallRecorder& recorder_;
   const server::PeerTable& peers_;
 };
 

@@ -22,9 +22,9 @@ namespace {
 // One such call. Deletes itself.
 class UnaryProxyCall final : public grpc::ServerUnaryReactor {
  public:
-  UnaryProxyCall(Router& router, server::AnswerRoom& answers,
-                 const MethodRoute& route, server::Identity caller,
-                 grpc::CallbackServerContext* context,
+  UnaryProxyCall(Router& router, CallRecorder& recorder,
+                 server::AnswerRoom& answers, const MethodRoute& route,
+                 server::Identity caller, grpc::CallbackServerContext* context,
                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response)
       : router_(router),
         route_(route),
@@ -32,12 +32,15 @@ class UnaryProxyCall final : public grpc::ServerUnaryReactor {
         context_(context),
         request_(request),
         response_(response),
+        record_(recorder, route_, caller_, *context),
         held_(answers) {
     absl::StatusOr<std::unique_ptr<Visit>> visit = Find();
     if (visit.ok()) {
       BeginAt(*std::move(visit));
     } else {
-      Finish(server::ToGrpcStatus(visit.status()));
+      const grpc::Status refused = server::ToGrpcStatus(visit.status());
+      record_.End(refused);
+      Finish(refused);
     }
   }
 
@@ -99,6 +102,7 @@ class UnaryProxyCall final : public grpc::ServerUnaryReactor {
       told = server::ToGrpcStatus(held_.Acquire(
           caller_.name, response_->Length(), server::HeldAnswer::kDone));
     }
+    record_.End(told, node, static_cast<int>(tried_.size()));
     // ORDER: once the call is finished, nothing keeps the router from ending.
     ended->visit.reset();
     Finish(told);
@@ -127,6 +131,7 @@ class UnaryProxyCall final : public grpc::ServerUnaryReactor {
   grpc::CallbackServerContext* const context_;
   const grpc::ByteBuffer* const request_;
   grpc::ByteBuffer* const response_;
+  const CallRecord record_;
   server::HeldAnswer held_;
   std::vector<std::string> tried_;
 
@@ -139,8 +144,9 @@ class UnaryProxyCall final : public grpc::ServerUnaryReactor {
 // services at once.
 class UnaryProxy final : public grpc::Service {
  public:
-  UnaryProxy(Router& router, const server::PeerTable& peers)
-      : router_(router), peers_(peers) {
+  UnaryProxy(Router& router, CallRecorder& recorder,
+             const server::PeerTable& peers)
+      : router_(router), recorder_(recorder), peers_(peers) {
     int index = 0;
     for (const auto& [path, route] : AllRoutes()) {
       if (route.method->client_streaming() ||
@@ -168,20 +174,26 @@ class UnaryProxy final : public grpc::Service {
                                  grpc::ByteBuffer* response) {
     absl::StatusOr<server::Identity> caller =
         server::CallerOf(peers_, *context, route.method->input_type());
-    if (!caller.ok()) return server::Refuse(context, caller.status());
-    return new UnaryProxyCall(router_, peers_.answers(), route,
+    if (!caller.ok()) {
+      RecordRefused(recorder_, route, *context,
+                    server::ToGrpcStatus(caller.status()));
+      return server::Refuse(context, caller.status());
+    }
+    return new UnaryProxyCall(router_, recorder_, peers_.answers(), route,
                               *std::move(caller), context, request, response);
   }
 
   Router& router_;
+  CallRecorder& recorder_;
   const server::PeerTable& peers_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeUnaryProxy(Router& router,
+                                              CallRecorder& recorder,
                                               const server::PeerTable& peers) {
-  return std::make_unique<UnaryProxy>(router, peers);
+  return std::make_unique<UnaryProxy>(router, recorder, peers);
 }
 
 }  // namespace sandglass::gateway

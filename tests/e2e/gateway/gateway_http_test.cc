@@ -5,12 +5,14 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
 #include "server/base/random_id.h"
 #include "tests/e2e/gateway/gateway_fixture.h"
 #include "tests/e2e/gateway/http_caller.h"
+#include "tests/support/shell.h"
 #include "tests/support/wait.h"
 
 namespace sandglass::testing {
@@ -296,6 +298,53 @@ TEST_F(GatewayHttp, WhoGoesAwayEndsTheCall) {
   EXPECT_EQ(reply.status, 200) << reply.body;
   EXPECT_THAT(reply.body, HasSubstr("OUTCOME_TIMEOUT"));
   EXPECT_TRUE(WaitUntil([&] { return Running() == 0; }, absl::Seconds(10)));
+}
+
+TEST_F(GatewayHttp, CallsAreCountedAndLogged) {
+  more_config_ =
+      R"("metrics": {"listen": "127.0.0.1:0"}, "log": {"calls": true}, )";
+  ASSERT_NO_FATAL_FAILURE(StartOne());
+  // The port is in the log, which was read up to where it listens.
+  ASSERT_THAT(gateway().error_text(), HasSubstr("metrics_on"));
+  const std::string log = gateway().error_text();
+  const size_t at = log.find(" port=", log.find("metrics_on"));
+  int port = 0;
+  ASSERT_TRUE(
+      absl::SimpleAtoi(log.substr(at + 6, log.find('\n', at) - at - 6), &port));
+  HttpCaller caller = Connected();
+  EXPECT_EQ(caller.Post(kRun, Bash("true")).status, 200);
+  EXPECT_EQ(caller
+                .Post("/sandglass.v1.SessionService/GetSession",
+                      R"({"sessionId": "ses-c-0123456789abcdef"})")
+                .status,
+            404);
+  RemoteCaller grpc = Caller("others", "x");
+  v1::ListRunsResponse runs;
+  ASSERT_THAT(grpc.Call(v1::SandboxService::NewStub(grpc.channel()),
+                        &v1::SandboxService::Stub::ListRuns,
+                        v1::ListRunsRequest(), &runs),
+              IsOk());
+  const std::string text =
+      RunShell(absl::StrCat("curl -s http://127.0.0.1:", port, "/metrics"));
+  for (const char* line :
+       {"sandglass_gateway_calls_total{code=\"OK\",node=\"a\",route=\"run\"} 1",
+        "sandglass_gateway_calls_total{code=\"OK\",node=\"every\"",
+        "sandglass_gateway_tenant_calls_total{code=\"OK\",tenant=\"team\"} 1",
+        "sandglass_gateway_tenant_calls_total{code=\"OK\",tenant=\"others\"} 1",
+        "sandglass_gateway_refused_total{code=\"NOT_FOUND\","
+        "reason=\"NODE_UNKNOWN\"} 1",
+        "sandglass_gateway_node_there{node=\"a\"} 1",
+        "sandglass_gateway_connections{protocol=\"http\"} 1",
+        "grpc_server_handled_total{grpc_code=\"OK\",grpc_method=\"RunCode\""}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  ASSERT_TRUE(gateway().ReadErrorUntil("ListRuns"));
+  EXPECT_THAT(gateway().error_text(),
+              HasSubstr("call method=/sandglass.v1.SandboxService/RunCode "
+                        "caller=team/ci address=127.0.0.1 protocol=http node=a "
+                        "tries=1 code=OK ms="));
+  EXPECT_THAT(gateway().error_text(), HasSubstr("reason=NODE_UNKNOWN"));
+  EXPECT_THAT(gateway().error_text(), Not(HasSubstr(token_)));
 }
 
 TEST_F(GatewayHttp, PagesOfAllowedOriginsMayReadAnswers) {
