@@ -17,6 +17,7 @@
 #include "sandglass/v1/layer_service.grpc.pb.h"
 #include "sandglass/v1/operator_service.grpc.pb.h"
 #include "sandglass/v1/policy_service.grpc.pb.h"
+#include "sandglass/v1/port_service.grpc.pb.h"
 #include "sandglass/v1/sandbox_service.grpc.pb.h"
 #include "sandglass/v1/session_service.grpc.pb.h"
 
@@ -30,6 +31,7 @@ struct Daemon {
   std::unique_ptr<v1::SessionService::Stub> sessions;
   std::unique_ptr<v1::FileService::Stub> files;
   std::unique_ptr<v1::ExecService::Stub> execs;
+  std::unique_ptr<v1::PortService::Stub> ports;
   std::unique_ptr<v1::PolicyService::Stub> policy;
   std::unique_ptr<v1::LayerService::Stub> layers;
   std::unique_ptr<v1::OperatorService::Stub> operators;

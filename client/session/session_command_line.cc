@@ -221,6 +221,7 @@ SessionCommandLine::SessionCommandLine(CLI::App& app)
   AddPs();
   AddAttach();
   AddStop();
+  AddForward();
   AddPut();
   AddGet();
   AddLs();

@@ -61,6 +61,7 @@ class SessionCommandLine {
   void AddAttach();
   void AddPs();
   void AddStop();
+  void AddForward();
   void AddFork();
 
   CLI::App* session_;

@@ -22,6 +22,7 @@
 #include "client/session/session_calls.h"
 #include "client/session/session_exec_command.h"
 #include "client/session/session_file_commands.h"
+#include "client/session/session_forward_command.h"
 #include "client/session/session_get_command.h"
 #include "client/session/session_put_command.h"
 #include "client/session/session_run_command.h"
@@ -297,6 +298,9 @@ struct Dispatch {
   }
   int operator()(const SessionExecOptions& options) const {
     return SessionExecCommand(endpoint, options);
+  }
+  int operator()(const SessionForwardOptions& options) const {
+    return SessionForwardCommand(endpoint, options);
   }
   int operator()(const SessionAttachOptions& options) const {
     return SessionAttachCommand(endpoint, options);

@@ -4,7 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/base/exit_codes.h"
 #include "client/base/terminal_filter.h"
 #include "client/flags/flag_values.h"
@@ -234,6 +237,42 @@ void SessionCommandLine::AddFork() {
       return Wrong(absl::StrCat("-n ", taken.count, ": at most ", kMaxChildren,
                                 " at a time"));
     }
+    return taken;
+  };
+}
+
+void SessionCommandLine::AddForward() {
+  CLI::App& app =
+      Add("forward", "Reach a program in a session that listens on a port");
+  CLI::Option* id = AddSessionId(app);
+  CLI::Option* ports =
+      AddValue(
+          app, "PORT[:LOCAL]",
+          "Its port, and this machine's (default: the same; 0: a free one)")
+          ->required();
+  app.footer(
+      "\nConnections to 127.0.0.1:LOCAL go to the program, until Ctrl-C or the "
+      "session's end.\n\nExamples:\n"
+      "  sandglass session exec \"$id\" -d -- python3 -m http.server 8000\n"
+      "  sandglass session forward \"$id\" 8000\n"
+      "  sandglass session forward \"$id\" 8000:0\n");
+  commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
+    const std::string text = ValueOf(ports).value_or("");
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(text, absl::MaxSplits(':', 1));
+    SessionForwardOptions taken{.session_id = ValueOf(id).value_or("")};
+    uint32_t port = 0;
+    uint32_t local = 0;
+    constexpr uint32_t kMost = 65535;
+    const bool both = absl::StrContains(text, ':');
+    if (!absl::SimpleAtoi(parts.first, &port) || port == 0 || port > kMost ||
+        (both && (!absl::SimpleAtoi(parts.second, &local) || local > kMost))) {
+      return Wrong(absl::StrCat("'", VisibleText(text),
+                                "' is no port: write 8000, 8000:9000 or "
+                                "8000:0"));
+    }
+    taken.port = static_cast<uint16_t>(port);
+    taken.local = static_cast<uint16_t>(both ? local : port);
     return taken;
   };
 }

@@ -165,6 +165,13 @@ struct SessionRestoreOptions {
   bool json = false;
 };
 
+// `sandglass session forward`.
+struct SessionForwardOptions {
+  std::string session_id;
+  uint16_t port = 0;
+  uint16_t local = 0;  // of this machine; 0: a free one
+};
+
 using SessionOptions =
     std::variant<SessionCreateOptions, SessionListOptions, SessionInfoOptions,
                  SessionRunOptions, SessionUpdateOptions, SessionVerbOptions,
@@ -172,7 +179,7 @@ using SessionOptions =
                  SessionGetOptions, SessionCatOptions, SessionLsOptions,
                  SessionExecOptions, SessionAttachOptions, SessionPsOptions,
                  SessionStopOptions, SessionForkOptions, SessionSnapshotOptions,
-                 SessionRestoreOptions>;
+                 SessionRestoreOptions, SessionForwardOptions>;
 
 }  // namespace sandglass::client
 

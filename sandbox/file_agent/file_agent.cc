@@ -20,6 +20,7 @@
 #include "sandbox/file_agent/file_request.h"
 #include "sandbox/file_agent/file_task.h"
 #include "sandbox/file_agent/new_file.h"
+#include "sandbox/file_agent/port_connect.h"
 #include "sandbox/os/io.h"
 #include "sandbox/os/process.h"
 #include "sandbox/os/seqpacket.h"
@@ -168,6 +169,9 @@ void Agent::Handle(const internal::FileRequest& request,
       return Pass(request.id(), TaskNote::kRescan, 0);
     case Operation::kOpen:
       result = OpenForReading(root_, request.open(), reply, file);
+      break;
+    case Operation::kConnect:
+      result = ConnectToPort(request.connect(), file);
       break;
     case Operation::kStat:
       result = Stat(root_, request.stat(), reply);

@@ -100,6 +100,17 @@ FileAnswer<OpenedFile> FileAgent::Open(const std::string& path,
   return answer;
 }
 
+FileAnswer<os::Fd> FileAgent::Connect(uint16_t port, const FileLimits& limits) {
+  internal::FileRequest request;
+  request.mutable_connect()->set_port(port);
+  FileAnswer<os::Fd> answer;
+  answer.result = Run(request, {}, OneSocket(), limits,
+                      [&](internal::FileReply&, std::vector<os::Fd>& fds) {
+                        if (!fds.empty()) answer.value = std::move(fds[0]);
+                      });
+  return answer;
+}
+
 FileAnswer<FileFacts> FileAgent::Stat(const std::string& path, Links links,
                                       const FileLimits& limits) {
   internal::FileRequest request;

@@ -178,6 +178,12 @@ class FileAgent {
                             const std::string& new_text,
                             Occurrences occurrences, const FileLimits& limits);
 
+  // A socket of TCP on its way to the program that listens on that port of the
+  // jail's loopback; kFailed with ECONNREFUSED: none does. The jail's code may
+  // have the socket, too, and change what it likes about it: nobody may rely on
+  // its not waiting, nor on how it closes.
+  FileAnswer<os::Fd> Connect(uint16_t port, const FileLimits& limits);
+
   // Records the present state of the tree; the tracker then reports what has
   // changed since.
   FileAnswer<FileTracker> Track(const std::string& path,

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <utility>
@@ -22,6 +24,19 @@ bool IsPlainFile(const os::Fd& fd) {
   return flags >= 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY &&
          ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) &&
          !os::IsKernelFileSystem(fd.get());
+}
+
+// Other kinds of sockets have their own ways to wait, and to pass descriptors.
+bool IsTcpSocket(const os::Fd& fd) {
+  const auto option = [&fd](int name) {
+    int value = -1;
+    socklen_t size = sizeof(value);
+    return ::getsockopt(fd.get(), SOL_SOCKET, name, &value, &size) == 0 ? value
+                                                                        : -1;
+  };
+  const int domain = option(SO_DOMAIN);
+  return (domain == AF_INET || domain == AF_INET6) &&
+         option(SO_TYPE) == SOCK_STREAM && option(SO_PROTOCOL) == IPPROTO_TCP;
 }
 
 bool IsInfo(const internal::FileInfo& info) {
@@ -98,6 +113,16 @@ FileAgentChannel::Check OneFile() {
     }
     return reply.code() != 0 ? fds.empty()
                              : fds.size() == 1 && IsPlainFile(fds[0]);
+  };
+}
+
+FileAgentChannel::Check OneSocket() {
+  return [](const internal::FileReply& reply, const Fds& fds) {
+    if (!reply.last() || !HasNoLists(reply) || !IsInfo(reply.info())) {
+      return false;
+    }
+    return reply.code() != 0 ? fds.empty()
+                             : fds.size() == 1 && IsTcpSocket(fds[0]);
   };
 }
 

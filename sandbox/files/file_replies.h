@@ -19,6 +19,8 @@ FileAgentChannel::Check OnlyLast();
 FileAgentChannel::Check OnlyMissing();
 // For OpenFile: a descriptor of a regular file, open for reading.
 FileAgentChannel::Check OneFile();
+// For ConnectPort: a descriptor of a socket of TCP.
+FileAgentChannel::Check OneSocket();
 // At most `max` entries, in as many replies as it takes. `names` says whether
 // each is a name or a path.
 enum class EntryNames { kNames, kPaths };

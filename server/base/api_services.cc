@@ -7,6 +7,7 @@
 #include "sandglass/v1/layer_service.pb.h"
 #include "sandglass/v1/operator_service.pb.h"
 #include "sandglass/v1/policy_service.pb.h"
+#include "sandglass/v1/port_service.pb.h"
 #include "sandglass/v1/sandbox_service.pb.h"
 #include "sandglass/v1/session_service.pb.h"
 
@@ -22,6 +23,7 @@ constexpr const google::protobuf::internal::DescriptorTable* kDescribed[] = {
     &descriptor_table_sandglass_2fv1_2fsession_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2ffile_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2fexec_5fservice_2eproto,
+    &descriptor_table_sandglass_2fv1_2fport_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2fpolicy_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2flayer_5fservice_2eproto,
     &descriptor_table_sandglass_2fv1_2foperator_5fservice_2eproto,

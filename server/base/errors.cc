@@ -294,6 +294,17 @@ absl::Status TooManyCalls(const std::string& what, absl::Duration retry_after) {
                        "; try again when some of them have been answered");
 }
 
+absl::Status PortClosed(const std::string& session_id, uint32_t port) {
+  return MakeRetryable(Code::kUnavailable, "PORT_CLOSED", kRetryAfterFailure,
+                       "no program listens on port ", port, " in session ",
+                       session_id, "; start one there, or wait for it");
+}
+
+absl::Status ConnectionReset(const std::string& why) {
+  return Make(Code::kAborted, "CONNECTION_RESET",
+              "the connection to the program broke: ", why);
+}
+
 absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
                         const std::string& message) {
   if (code == Code::kUnavailable) {

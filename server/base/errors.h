@@ -143,6 +143,10 @@ absl::Status ForkSpaceFull(const std::string& taken,
 // RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", with RetryInfo. `what` says what there
 // are too many of: "64 calls with 100 bytes wait for this session".
 absl::Status TooManyCalls(const std::string& what, absl::Duration retry_after);
+// UNAVAILABLE, "PORT_CLOSED", with RetryInfo: no program listens there.
+absl::Status PortClosed(const std::string& session_id, uint32_t port);
+// ABORTED, "CONNECTION_RESET": a connection to a program broke.
+absl::Status ConnectionReset(const std::string& why);
 // An operation on a session's file failed. `reason` begins with "FILE_".
 absl::Status FileFailed(absl::StatusCode code, const std::string& reason,
                         const std::string& message);

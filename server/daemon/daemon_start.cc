@@ -304,6 +304,8 @@ void RunningDaemon::MakeServices() {
   services_.push_back(MakeSessionService(*sessions_, *call_threads_, *peers_));
   services_.push_back(MakeFileService(*sessions_, *call_threads_, *peers_));
   services_.push_back(MakeExecService(*execs_, *peers_));
+  services_.push_back(
+      MakePortService(*sessions_, *call_threads_, execs_->loop(), *peers_));
   services_.push_back(MakePolicyService(*approvals_, *questions_, *peers_));
   services_.push_back(MakeLayerService(*layer_admin_, *call_threads_, *peers_));
   services_.push_back(

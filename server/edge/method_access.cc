@@ -8,6 +8,7 @@
 #include "sandglass/v1/layer.pb.h"
 #include "sandglass/v1/operator.pb.h"
 #include "sandglass/v1/policy.pb.h"
+#include "sandglass/v1/port.pb.h"
 #include "sandglass/v1/run.pb.h"
 #include "sandglass/v1/server_info.pb.h"
 #include "sandglass/v1/session.pb.h"
@@ -51,7 +52,8 @@ Table MakeTable() {
       v1::RestoreFilesRequest>(table, Changes(Scope::kFiles));
   Put<v1::PollExecRequest, v1::ListExecsRequest>(table, Reads(Scope::kExec));
   Put<v1::ExecuteRequest, v1::StartExecRequest, v1::StopExecRequest,
-      v1::SignalExecRequest>(table, Changes(Scope::kExec));
+      v1::SignalExecRequest, v1::ForwardRequest>(table,
+                                                 Changes(Scope::kExec));
   Put<v1::ListTokensRequest>(table, Reads(Scope::kAdmin));
   Put<v1::CreateTokenRequest, v1::RevokeTokenRequest>(table,
                                                       Changes(Scope::kAdmin));

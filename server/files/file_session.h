@@ -60,6 +60,8 @@ class FileSession {
   // waits for a short call to see whether the agent answers.
   absl::Status Check(sandbox::FileResult result, absl::string_view path,
                      Work work = Work::kShort);
+  // The call has done with files, and goes on as a connection.
+  void BecomeConnection() { use_.Change(Session::UseKind::kConnection); }
   // Does Session::Save; to be called before a change is acknowledged.
   absl::Status Save() { return use_.session().Save(); }
 

@@ -14,13 +14,15 @@ constexpr char kSandbox[] = "sandglass.v1.SandboxService";
 constexpr char kSession[] = "sandglass.v1.SessionService";
 constexpr char kFile[] = "sandglass.v1.FileService";
 constexpr char kExec[] = "sandglass.v1.ExecService";
+constexpr char kPort[] = "sandglass.v1.PortService";
 constexpr char kPolicy[] = "sandglass.v1.PolicyService";
 constexpr char kLayer[] = "sandglass.v1.LayerService";
 constexpr char kOperator[] = "sandglass.v1.OperatorService";
 constexpr char kIdentity[] = "sandglass.v1.IdentityService";
 
-constexpr const char* kServices[] = {kSandbox, kSession, kFile,     kExec,
-                                     kPolicy,  kLayer,   kOperator, kIdentity};
+constexpr const char* kServices[] = {kSandbox, kSession,  kFile,
+                                     kExec,    kPort,     kPolicy,
+                                     kLayer,   kOperator, kIdentity};
 
 struct ConditionRow {
   const char* name;
@@ -33,7 +35,7 @@ struct ConditionRow {
 
 const ConditionRow& RowOf(size_t condition) {
   static const auto* rows = new std::array<ConditionRow, kReadyConditions>{{
-      {"isolation", {kSandbox, kSession, kFile, kExec, kLayer}},
+      {"isolation", {kSandbox, kSession, kFile, kExec, kPort, kLayer}},
       {"languages", {}},
       {"pool", {}},
       {"disk", {}},

@@ -6,6 +6,7 @@
 
 #include "grpcpp/impl/codegen/service_type.h"
 #include "server/base/call_threads.h"
+#include "server/base/event_loop.h"
 #include "server/edge/peers.h"
 #include "server/exec/exec_table.h"
 #include "server/libraries/layer_admin.h"
@@ -36,6 +37,11 @@ std::unique_ptr<grpc::Service> MakeFileService(SessionTable& sessions,
                                                CallThreads& threads,
                                                const PeerTable& peers);
 std::unique_ptr<grpc::Service> MakeExecService(ExecTable& table,
+                                               const PeerTable& peers);
+// `loop` is where connections to programs are served.
+std::unique_ptr<grpc::Service> MakePortService(SessionTable& sessions,
+                                               CallThreads& threads,
+                                               EventLoop& loop,
                                                const PeerTable& peers);
 std::unique_ptr<grpc::Service> MakePolicyService(ApprovalTable& approvals,
                                                  PolicyQuestions& questions,

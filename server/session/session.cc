@@ -319,6 +319,9 @@ absl::Status Session::Pause() {
   if (UsesOf(UseKind::kCommand) > 0) {
     return SessionBusy(id_, "a command that a client waits for");
   }
+  if (UsesOf(UseKind::kConnection) > 0) {
+    return SessionBusy(id_, "a connection to one of its programs");
+  }
   if (absl::Status frozen = host_->Freeze(true); !frozen.ok()) return frozen;
   paused_ = true;
   TouchLocked();

@@ -72,6 +72,7 @@ class Session final : public JobRunner {
   enum class UseKind {
     kCall,        // a call on its files; it can't be paused meanwhile
     kCommand,     // a command that somebody waits for; likewise
+    kConnection,  // one to a program that listens; likewise
     kBackground,  // a command that nobody waits for; none while paused
   };
   // Begins a use of the session that isn't a run: the session is thawed, and

@@ -111,6 +111,7 @@ add_executable(sandglass_exec_test
   e2e/exec/exec_faults_test.cc
   e2e/exec/exec_terminal_test.cc
   e2e/exec/exec_test.cc
+  e2e/exec/port_test.cc
   e2e/policy/redaction_test.cc
   e2e/exec/cpu_turn_test.cc)
 target_link_libraries(sandglass_exec_test PRIVATE
