@@ -144,15 +144,27 @@ absl::Status ReadTimeout(const HeaderFields& headers, CallHead& call) {
   return absl::OkStatus();
 }
 
-absl::Status CheckEncodings(const HeaderFields& headers) {
+// The header by which a protocol says how messages are compressed.
+const char* EncodingHeader(Protocol protocol) {
+  if (protocol == Protocol::kConnectUnary) return "content-encoding";
+  if (protocol == Protocol::kConnectStream) return "connect-content-encoding";
+  return "grpc-encoding";
+}
+
+absl::Status ReadEncodings(const HeaderFields& headers, CallHead& call) {
+  const std::string_view own = EncodingHeader(call.wire.protocol);
   for (const char* name :
        {"content-encoding", "connect-content-encoding", "grpc-encoding"}) {
     const auto value = OnlyHeader(headers, name);
     if (!value.ok()) return value.status();
-    if (value->has_value() &&
-        !absl::EqualsIgnoreCase(AbslView(**value), "identity")) {
+    if (!value->has_value() ||
+        absl::EqualsIgnoreCase(AbslView(**value), "identity")) {
+      continue;
+    }
+    if (name != own || !absl::EqualsIgnoreCase(AbslView(**value), "gzip")) {
       return UnsupportedEncoding(name, **value);
     }
+    call.gzip = true;
   }
   return absl::OkStatus();
 }
@@ -190,7 +202,8 @@ absl::Status ReadGet(const Parameters& parameters, CallHead& call) {
     return BadQuery("connect", "is to be v1");
   }
   const std::string compression = Find(parameters, "compression");
-  if (!compression.empty() && compression != "identity") {
+  call.gzip = compression == "gzip";
+  if (!compression.empty() && compression != "identity" && !call.gzip) {
     return UnsupportedEncoding("compression", compression);
   }
   if (parameters.count("message") == 0) {
@@ -219,7 +232,7 @@ absl::Status ReadTextParameter(const Parameters& parameters, CallHead& call) {
 
 absl::Status ReadRest(const HttpHead& head, CallHead& call, bool get) {
   for (const absl::Status& status :
-       {CheckVersion(head.headers), CheckEncodings(head.headers),
+       {CheckVersion(head.headers), ReadEncodings(head.headers, call),
         ReadTimeout(head.headers, call), ReadTexts(head.headers, call)}) {
     if (!status.ok()) return status;
   }

@@ -30,6 +30,8 @@ struct CallHead {
   // From now; absent: as long as it takes. At most 115 days, and zero where the
   // client's time was over when it sent the request.
   std::optional<absl::Duration> timeout;
+  // The request's body is compressed, or each message of its stream may be.
+  bool gzip = false;
   // The request asks for bytes as text, too (WriteJson).
   bool texts = false;
   // Of a GET: the message, in the form that wire.codec says. It has no body.

@@ -26,8 +26,20 @@ absl::Status UnsupportedEncoding(std::string_view header,
                                  std::string_view value) {
   return Make(Code::kUnimplemented, "UNSUPPORTED_ENCODING", AbslView(header),
               " is ", server::Quoted(value),
-              ", and only \"identity\" is supported: send the content as it "
-              "is");
+              ", and only \"identity\" and \"gzip\" are supported here: send "
+              "the content as it is");
+}
+
+absl::Status BodyTooSlow() {
+  return Make(
+      Code::kDeadlineExceeded, "BODY_TOO_SLOW",
+      "the rest of the request's body did not come in time: send all of "
+      "it at once; where both sides are to stream, use gRPC");
+}
+
+absl::Status BadGzip(std::string_view why) {
+  return Make(Code::kInvalidArgument, "BAD_GZIP", "the compressed content ",
+              AbslView(why));
 }
 
 absl::Status BadEnvelope(std::string_view why) {

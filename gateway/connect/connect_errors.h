@@ -19,6 +19,11 @@ absl::Status BadQuery(std::string_view parameter, std::string_view why);
 // UNIMPLEMENTED, "UNSUPPORTED_ENCODING", with the encodings that there are.
 absl::Status UnsupportedEncoding(std::string_view header,
                                  std::string_view value);
+// DEADLINE_EXCEEDED, "BODY_TOO_SLOW": a request's body paused for too long, or
+// took too long altogether.
+absl::Status BodyTooSlow();
+// INVALID_ARGUMENT, "BAD_GZIP": what is said to be gzip can't be unpacked.
+absl::Status BadGzip(std::string_view why);
 // INVALID_ARGUMENT, "BAD_ENVELOPE": the framing of a stream is wrong.
 absl::Status BadEnvelope(std::string_view why);
 // INVALID_ARGUMENT, "INVALID_REQUEST", with BadRequest: what stands at `path`

@@ -23,11 +23,11 @@ bool EnvelopeReader::ReadHead() {
   for (size_t i = 1; i < kEnvelopeHead; ++i) length = length << 8 | head_[i];
   length_ = length;
   const uint8_t flags = head_[0];
-  if (flags == kCompressedFlag) {
+  if (flags == kCompressedFlag && compression_ == Compression::kNone) {
     refusal_ = BadEnvelope(
         "says that a message is compressed, and the stream names no "
         "compression: send it as it is");
-  } else if (flags != kMessageFlags) {
+  } else if (flags != kMessageFlags && flags != kCompressedFlag) {
     refusal_ = BadEnvelope(absl::StrCat("has the flags ", flags,
                                         " where a request's messages have 0"));
   } else if (length_ > max_bytes_) {

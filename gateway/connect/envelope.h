@@ -28,8 +28,13 @@ class EnvelopeReader {
  public:
   enum class State : uint8_t { kMore, kMessage, kRefused };
 
-  // A message may have `max_bytes`.
-  explicit EnvelopeReader(size_t max_bytes) : max_bytes_(max_bytes) {}
+  enum class Compression : uint8_t { kNone, kNamed };
+
+  // A message may have `max_bytes`. It may be compressed where the stream names
+  // how.
+  explicit EnvelopeReader(size_t max_bytes,
+                          Compression compression = Compression::kNone)
+      : max_bytes_(max_bytes), compression_(compression) {}
 
   // Takes bytes off the front of `data`, up to the end of a message. After
   // kMessage the message is there until the next call, and there may be more in
@@ -38,6 +43,7 @@ class EnvelopeReader {
 
   // Of kMessage; may be moved from.
   std::string& message() { return message_; }
+  bool compressed() const { return head_[0] == kCompressedFlag; }
   // Of kRefused. RESOURCE_EXHAUSTED with "MESSAGE_TOO_LARGE" for a length above
   // the bound, as soon as it is known; INVALID_ARGUMENT with "BAD_ENVELOPE" for
   // flags that no request's message has.
@@ -51,6 +57,7 @@ class EnvelopeReader {
   bool ReadHead();
 
   const size_t max_bytes_;
+  const Compression compression_;
   std::array<uint8_t, kEnvelopeHead> head_{};
   size_t head_bytes_ = 0;  // of the head that have come
   size_t length_ = 0;      // of the message, once the head is whole

@@ -3,12 +3,17 @@
 #include <utility>
 
 #include "gateway/connect/connect_errors.h"
+#include "gateway/connect/gzip.h"
 #include "gateway/connect/unary.h"
 
 namespace sandglass::gateway {
 
 StreamReader::StreamReader(const CallHead& call, const JsonBounds& bounds)
-    : call_(call), bounds_(bounds), envelopes_(bounds.bytes) {}
+    : call_(call),
+      bounds_(bounds),
+      envelopes_(bounds.bytes, call.gzip ? EnvelopeReader::Compression::kNamed
+                                         : EnvelopeReader::Compression::kNone) {
+}
 
 absl::Status StreamReader::Feed(std::string_view data,
                                 std::vector<std::string>& messages) {
@@ -29,8 +34,11 @@ absl::Status StreamReader::Take(std::string_view bytes,
     if (++messages_ > 1 && !call_.method->client_streams) {
       return BadEnvelope("has a second message, and the method takes one");
     }
+    absl::StatusOr<std::string> content = std::move(envelopes_.message());
+    if (envelopes_.compressed()) content = Gunzip(*content, bounds_.bytes);
+    if (!content.ok()) return content.status();
     absl::StatusOr<std::string> message =
-        RequestMessage(call_, envelopes_.message(), bounds_);
+        RequestMessage(call_, *content, bounds_);
     if (!message.ok()) return message.status();
     messages.push_back(*std::move(message));
   }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "gateway/connect/gzip.h"
 #include "server/base/errors.h"
 
 namespace sandglass::gateway {
@@ -28,9 +29,12 @@ absl::StatusOr<std::string> AnswerMessage(const CallHead& call,
 absl::StatusOr<std::string> UnaryRequest(const CallHead& call,
                                          std::string_view body,
                                          const JsonBounds& bounds) {
-  return RequestMessage(
-      call, call.query_message.has_value() ? *call.query_message : body,
-      bounds);
+  const std::string_view message =
+      call.query_message.has_value() ? *call.query_message : body;
+  if (!call.gzip) return RequestMessage(call, message, bounds);
+  const absl::StatusOr<std::string> content = Gunzip(message, bounds.bytes);
+  if (!content.ok()) return content.status();
+  return RequestMessage(call, *content, bounds);
 }
 
 HttpAnswer UnaryAnswer(const CallHead& call, std::string_view message,

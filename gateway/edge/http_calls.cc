@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/connect/connect_errors.h"
 #include "gateway/connect/json_codec.h"
 #include "gateway/connect/stream.h"
 #include "gateway/connect/unary.h"
@@ -99,6 +100,12 @@ class HttpConnection::HeldRequest {
     return absl::OkStatus();
   }
   size_t bytes() const { return bytes_; }
+  // What was compressed may have become more.
+  absl::Status HoldAlso(const std::vector<std::string>& messages) {
+    size_t bytes = 0;
+    for (const std::string& message : messages) bytes += message.size();
+    return Hold(std::max(bytes, bytes_));
+  }
 
  private:
   server::RequestRoom& room_;
@@ -162,10 +169,12 @@ net::awaitable<bool> HttpConnection::ServeUnary(
     const Piece got = co_await ReadPiece(request, space, piece, until);
     if (got == Piece::kGone) co_return false;
     if (got == Piece::kEnd) break;
+    if (got == Piece::kSlow) wrong = BodyTooSlow();
     if (got == Piece::kBad) {
       co_return co_await Answer(
           request, PlainAnswer(kBadRequest, "The body's chunks are wrong."));
     }
+    if (!wrong.ok()) break;
     const size_t size = body.size() + piece.size();
     wrong = size > json.bytes ? server::MessageTooLarge(size, json.bytes)
                               : held.Hold(size);
@@ -175,6 +184,12 @@ net::awaitable<bool> HttpConnection::ServeUnary(
       wrong.ok() ? UnaryRequest(call, body, json)
                  : absl::StatusOr<std::string>(wrong);
   body = std::string();
+  // What was compressed may have become more.
+  if (message.ok()) {
+    if (absl::Status room = held.Hold(message->size()); !room.ok()) {
+      message = room;
+    }
+  }
   if (!message.ok()) {
     co_return co_await Answer(
         request, Refusal(call.wire, ToCallStatus(message.status())));
@@ -221,13 +236,15 @@ net::awaitable<bool> HttpConnection::SendMessages(
       co_return false;
     }
     if (got != Piece::kSome) {
-      wrong = got == Piece::kEnd
-                  ? reader.Finish()
-                  : absl::InvalidArgumentError("The body's chunks are wrong.");
+      wrong = got == Piece::kEnd ? reader.Finish()
+              : got == Piece::kSlow
+                  ? BodyTooSlow()
+                  : BadEnvelope("is in chunks that are wrong");
       break;
     }
     wrong = held.Hold(held.bytes() + piece.size());
     if (wrong.ok()) wrong = reader.Feed(piece, messages);
+    if (wrong.ok()) wrong = held.HoldAlso(messages);
     if (!call.method->client_streams || messages.empty()) continue;
     if (inner == nullptr) inner = Begin(request, call);
     for (const std::string& message : messages) {

@@ -97,7 +97,11 @@ net::awaitable<bool> HttpConnection::ServeOne() {
     ending_ = true;  // where the next request begins isn't known
   } else {
     answer = CorsPreflight(shared_.cors, request.head);
-    if (!answer.has_value()) answer = Page(request.head);
+    if (answer.has_value()) {
+      request.cors.clear();  // it has its own
+    } else {
+      answer = Page(request.head);
+    }
   }
   if (answer.has_value())
     co_return co_await Answer(request, *std::move(answer));
@@ -222,7 +226,9 @@ net::awaitable<HttpConnection::Piece> HttpConnection::ReadPiece(
     if ((unread.empty() || error == http::error::need_more) &&
         !co_await socket_->Receive(
             std::min(until, After(server::Now(), shared_.bounds.pause)))) {
-      co_return Piece::kGone;
+      if (!socket_->slow()) co_return Piece::kGone;
+      ending_ = true;
+      co_return Piece::kSlow;
     }
   }
   co_return Piece::kEnd;

@@ -54,7 +54,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   };
   // Of a body, at a time.
   static constexpr size_t kPieceBytes = 16 << 10;
-  enum class Piece { kSome, kEnd, kGone, kBad };
+  enum class Piece { kSome, kEnd, kGone, kSlow, kBad };
   class HeldRequest;
 
   // Returns whether another request may follow.

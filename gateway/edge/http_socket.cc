@@ -53,7 +53,9 @@ net::awaitable<bool> HttpSocket::Ready(Descriptor::wait_type what,
   const auto waits = std::make_shared<bool>(true);
   net::steady_timer timer(fd_.get_executor(), until);
   timer.async_wait([self = shared_from_this(), waits](error_code error) {
-    if (!error && *waits && !self->closed_) self->fd_.cancel(error);
+    if (error || !*waits || self->closed_) return;
+    self->slow_ = true;
+    self->fd_.cancel(error);
   });
   error_code error;
   co_await fd_.async_wait(what, Into(error));

@@ -31,6 +31,8 @@ class HttpSocket : public std::enable_shared_from_this<HttpSocket> {
   // Waits until there is more to be unread. False: the client is gone, too
   // slow, or has sent more than may be unread.
   net::awaitable<bool> Receive(server::MonotonicTime until);
+  // Whether somebody was too slow.
+  bool slow() const { return slow_; }
   // False: the client is gone, or takes less than something for so long.
   net::awaitable<bool> Send(std::string_view bytes, absl::Duration patience);
 
@@ -65,6 +67,7 @@ class HttpSocket : public std::enable_shared_from_this<HttpSocket> {
   const std::unique_ptr<server::TlsSocket> tls_;
   boost::beast::flat_buffer unread_;
   bool closed_ = false;
+  bool slow_ = false;
   std::function<void()> gone_;
   // Counts watches, so that one that has ended does nothing.
   uint64_t watch_ = 0;

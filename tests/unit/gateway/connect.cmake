@@ -2,6 +2,7 @@
 add_executable(gateway_connect_test
   ${CMAKE_CURRENT_LIST_DIR}/connect/call_head_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/connect/envelope_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/connect/gzip_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/connect/json_codec_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/connect/json_refusal_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/connect/metadata_test.cc

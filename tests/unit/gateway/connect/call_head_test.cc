@@ -194,14 +194,29 @@ TEST(CallHead, OtherTimeoutsAreRefused) {
   }
 }
 
-TEST(CallHead, OnlyIdentityIsAnEncoding) {
-  Accepted(
-      Post(kRunPath, "application/json",
-           {{"Content-Encoding", "Identity"}, {"Accept-Encoding", "gzip"}}));
-  for (const char* name :
-       {"content-encoding", "connect-content-encoding", "grpc-encoding"}) {
+TEST(CallHead, IdentityAndGzipAreEncodings) {
+  const auto gzip = [](const char* path, const char* type, const char* name,
+                       const char* value) {
+    return Accepted(Post(path, type, {{name, value}})).gzip;
+  };
+  EXPECT_FALSE(Accepted(Post(kRunPath, "application/json",
+                             {{"Content-Encoding", "Identity"},
+                              {"Accept-Encoding", "gzip"}}))
+                   .gzip);
+  EXPECT_TRUE(gzip(kRunPath, "application/json", "content-encoding", "GZIP"));
+  EXPECT_TRUE(gzip(kStreamPath, "application/connect+json",
+                   "connect-content-encoding", "gzip"));
+  EXPECT_TRUE(
+      gzip(kStreamPath, "application/grpc-web", "grpc-encoding", "gzip"));
+  for (const char* encoding : {"br", "gzip, gzip", "deflate", ""}) {
+    ExpectError(
+        Post(kRunPath, "application/json", {{"content-encoding", encoding}}),
+        501, "unimplemented", "only \"identity\" and \"gzip\"");
+  }
+  // Each protocol has its own header.
+  for (const char* name : {"connect-content-encoding", "grpc-encoding"}) {
     ExpectError(Post(kRunPath, "application/json", {{name, "gzip"}}), 501,
-                "unimplemented", "only \"identity\" is supported");
+                "unimplemented", "only \"identity\"");
   }
 }
 
@@ -218,7 +233,7 @@ TEST(CallHead, ARefusedStreamEndsInItsOwnForm) {
   EXPECT_EQ(end["error"]["details"][0]["debug"]["reason"],
             "UNSUPPORTED_ENCODING");
   const HttpAnswer web = Answered(
-      Post(kStreamPath, "application/grpc-web", {{"grpc-encoding", "gzip"}}));
+      Post(kStreamPath, "application/grpc-web", {{"grpc-encoding", "br"}}));
   EXPECT_EQ(web.status, 200);
   EXPECT_EQ(web.body[0], '\x80');
   EXPECT_THAT(web.body, HasSubstr("grpc-status: 12\r\n"));
@@ -285,7 +300,7 @@ TEST(CallHead, OtherGetsAreRefused) {
   for (const auto& [query, words] : bad) {
     ExpectError(Get(query), 400, "invalid_argument", words);
   }
-  ExpectError(Get("encoding=json&message={}&compression=gzip"), 501,
+  ExpectError(Get("encoding=json&message={}&compression=br"), 501,
               "unimplemented", "only \"identity\"");
 }
 

@@ -32,10 +32,11 @@ TEST(ConnectMethods, EachServiceOfTheApiIsThere) {
   for (const Method& method : ApiMethods()) {
     services.insert(method.descriptor->service()->name());
   }
-  EXPECT_THAT(services, UnorderedElementsAre(
-                            "SandboxService", "SessionService", "FileService",
-                            "ExecService", "PolicyService", "LayerService",
-                            "OperatorService", "IdentityService"));
+  EXPECT_THAT(services, UnorderedElementsAre("SandboxService", "SessionService",
+                                             "FileService", "ExecService",
+                                             "PolicyService", "PortService",
+                                             "LayerService", "OperatorService",
+                                             "IdentityService"));
 }
 
 TEST(ConnectMethods, StreamsAreToldApart) {
