@@ -222,6 +222,7 @@ SessionCommandLine::SessionCommandLine(CLI::App& app)
   AddAttach();
   AddStop();
   AddForward();
+  AddLink();
   AddPut();
   AddGet();
   AddLs();

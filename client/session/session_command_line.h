@@ -62,6 +62,7 @@ class SessionCommandLine {
   void AddPs();
   void AddStop();
   void AddForward();
+  void AddLink();
   void AddFork();
 
   CLI::App* session_;

@@ -255,6 +255,23 @@ int Delete(const Daemon& daemon, const SessionDeleteOptions& options,
   return code;
 }
 
+int Run(const Daemon& daemon, const SessionLinkOptions& options) {
+  const absl::Status checked = CheckId(options.session_id);
+  if (!checked.ok()) return Fail(checked);
+  v1::CreateLinkRequest request;
+  request.set_session_id(options.session_id);
+  request.set_port(options.port);
+  if (options.duration) {
+    *request.mutable_duration() = ToProto(*options.duration);
+  }
+  return Call(daemon, *daemon.ports, &v1::PortService::Stub::CreateLink,
+              request, [&](const v1::CreateLinkResponse& response) {
+                return options.json ? PrintJson(response)
+                                    : PrintText(absl::StrCat(
+                                          VisibleText(response.url()), "\n"));
+              });
+}
+
 int Run(const Daemon& daemon, const SessionDeleteOptions& options) {
   std::vector<std::string> ids = options.session_ids;
   v1::ListSessionsRequest request;

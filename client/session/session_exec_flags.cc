@@ -77,6 +77,17 @@ CLI::Option* AddExecId(CLI::App& app) {
   return AddValue(app, "EXEC", "The command, as ps shows it")->required();
 }
 
+absl::Status ParsePort(const std::string& text, uint16_t& port) {
+  uint32_t number = 0;
+  constexpr uint32_t kMost = 65535;
+  if (!absl::SimpleAtoi(text, &number) || number == 0 || number > kMost) {
+    return Wrong(absl::StrCat("'", VisibleText(text),
+                              "' is no port: write a number from 1 to 65535"));
+  }
+  port = static_cast<uint16_t>(number);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void SessionCommandLine::AddExec() {
@@ -261,18 +272,44 @@ void SessionCommandLine::AddForward() {
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(text, absl::MaxSplits(':', 1));
     SessionForwardOptions taken{.session_id = ValueOf(id).value_or("")};
-    uint32_t port = 0;
-    uint32_t local = 0;
-    constexpr uint32_t kMost = 65535;
     const bool both = absl::StrContains(text, ':');
-    if (!absl::SimpleAtoi(parts.first, &port) || port == 0 || port > kMost ||
-        (both && (!absl::SimpleAtoi(parts.second, &local) || local > kMost))) {
-      return Wrong(absl::StrCat("'", VisibleText(text),
-                                "' is no port: write 8000, 8000:9000 or "
-                                "8000:0"));
+    if (absl::Status read = ParsePort(parts.first, taken.port); !read.ok()) {
+      return read;
     }
-    taken.port = static_cast<uint16_t>(port);
-    taken.local = static_cast<uint16_t>(both ? local : port);
+    taken.local = taken.port;
+    if (both && parts.second == "0") {
+      taken.local = 0;
+    } else if (both) {
+      absl::Status read = ParsePort(parts.second, taken.local);
+      if (!read.ok()) return read;
+    }
+    return taken;
+  };
+}
+
+void SessionCommandLine::AddLink() {
+  CLI::App& app = Add("link",
+                      "Make a link by which a browser reaches a program in a "
+                      "session through a gateway");
+  const auto options = std::make_shared<SessionLinkOptions>();
+  CLI::Option* id = AddSessionId(app);
+  CLI::Option* port =
+      AddValue(app, "PORT", "On which the program listens")->required();
+  CLI::Option* duration = AddValue(
+      app, "--for", "How long it holds, such as 10m (default: 1h)", "TIME");
+  app.add_flag("--json", options->json, "As proto JSON (CreateLinkResponse)");
+  app.footer("\nWhoever has the link reaches that port as you would.\n");
+  commands_.back().take = [=]() -> absl::StatusOr<SessionOptions> {
+    SessionLinkOptions taken = *options;
+    taken.session_id = ValueOf(id).value_or("");
+    const std::string text = ValueOf(port).value_or("");
+    if (absl::Status read = ParsePort(text, taken.port); !read.ok()) {
+      return read;
+    }
+    if (absl::Status read = ParseTimeSpanFlag(duration, taken.duration);
+        !read.ok()) {
+      return read;
+    }
     return taken;
   };
 }

@@ -172,6 +172,14 @@ struct SessionForwardOptions {
   uint16_t local = 0;  // of this machine; 0: a free one
 };
 
+// `sandglass session link`.
+struct SessionLinkOptions {
+  std::string session_id;
+  uint16_t port = 0;
+  std::optional<absl::Duration> duration;
+  bool json = false;
+};
+
 using SessionOptions =
     std::variant<SessionCreateOptions, SessionListOptions, SessionInfoOptions,
                  SessionRunOptions, SessionUpdateOptions, SessionVerbOptions,
@@ -179,7 +187,8 @@ using SessionOptions =
                  SessionGetOptions, SessionCatOptions, SessionLsOptions,
                  SessionExecOptions, SessionAttachOptions, SessionPsOptions,
                  SessionStopOptions, SessionForkOptions, SessionSnapshotOptions,
-                 SessionRestoreOptions, SessionForwardOptions>;
+                 SessionRestoreOptions, SessionForwardOptions,
+                 SessionLinkOptions>;
 
 }  // namespace sandglass::client
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/daemon/link_service.h"
 #include "gateway/proxy/unary_proxy.h"
 #include "grpcpp/security/credentials.h"
 #include "sandbox/os/clocks.h"
@@ -37,24 +38,25 @@ constexpr uint64_t kRequestRoomBytes = uint64_t{1} << 30;
 // Clients are told that nothing new is taken before their connections go.
 constexpr absl::Duration kNoticeWait = absl::Milliseconds(200);
 
-absl::StatusOr<std::string> ReadPem(const char* key, const std::string& path) {
+// `key` is the configuration's.
+absl::StatusOr<std::string> ReadSmallFile(const char* key,
+                                          const std::string& path) {
   const os::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
   constexpr off_t kMost = 1 << 20;
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("nodes.", key, ": ", server::Quoted(path, 256), ": ",
-                     server::ErrorText(errno)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        key, ": ", server::Quoted(path, 256), ": ", server::ErrorText(errno)));
   }
   if (!S_ISREG(info.st_mode) || info.st_size > kMost) {
     return absl::InvalidArgumentError(
-        absl::StrCat("nodes.", key, ": ", server::Quoted(path, 256),
+        absl::StrCat(key, ": ", server::Quoted(path, 256),
                      " is no regular file of at most 1 MiB"));
   }
   std::string text(static_cast<size_t>(info.st_size), '\0');
   if (::pread(fd.get(), text.data(), text.size(), 0) != info.st_size) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "nodes.", key, ": ", server::Quoted(path, 256), " can't be read"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, ": ", server::Quoted(path, 256), " can't be read"));
   }
   return text;
 }
@@ -66,7 +68,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> NodeCredentials(
        {std::tuple("ca", &nodes.ca, &options.pem_root_certs),
         std::tuple("certificate", &nodes.certificate, &options.pem_cert_chain),
         std::tuple("key", &nodes.key, &options.pem_private_key)}) {
-    absl::StatusOr<std::string> read = ReadPem(key, *path);
+    absl::StatusOr<std::string> read =
+        ReadSmallFile(absl::StrCat("nodes.", key).c_str(), *path);
     if (!read.ok()) return read.status();
     *text = *std::move(read);
   }
@@ -103,6 +106,7 @@ absl::Status Gateway::Start() {
   if (absl::Status done = ListenSocket(); !done.ok()) return done;
   if (absl::Status done = ListenTls(); !done.ok()) return done;
   if (absl::Status done = FindNodes(); !done.ok()) return done;
+  if (absl::Status done = ReadLinkKey(); !done.ok()) return done;
   return StartServer();
 }
 
@@ -166,9 +170,27 @@ absl::Status Gateway::FindNodes() {
   return absl::OkStatus();
 }
 
+absl::Status Gateway::ReadLinkKey() {
+  constexpr char kKey[] = "ports.link_key_file";
+  const std::string& path = config_.ports.link_key_file;
+  if (path.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> key = ReadSmallFile(kKey, path);
+  if (!key.ok()) return key.status();
+  absl::StatusOr<LinkSigner> links = LinkSigner::Make(*std::move(key));
+  if (!links.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        kKey, ": ", server::Quoted(path, 256), " ", links.status().message()));
+  }
+  links_ = *std::move(links);
+  return absl::OkStatus();
+}
+
 absl::Status Gateway::StartServing(Serving& serving) {
   serving.proxy.emplace(nodes_, metrics_, *peers_);
   serving.services.push_back(server::MakeIdentityService(*threads_, *peers_));
+  serving.services.push_back(MakeLinkService(
+      links_.has_value() ? &*links_ : nullptr,
+      {.url = config_.ports.url, .domain = config_.ports.domain}, *peers_));
   serving.services.push_back(MakeUnaryProxy(nodes_, metrics_, *peers_));
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> grpc =
       server::GrpcServer::Start(
@@ -206,6 +228,8 @@ absl::Status Gateway::StartServer() {
                          .channel = inner_.grpc->InnerChannel(),
                          .ready = [this] { return nodes_.AnyThere(); },
                          .cors = config_.cors,
+                         .port_domain = config_.ports.domain,
+                         .links = links_.has_value() ? &*links_ : nullptr,
                          .bounds = {.message_bytes = kMaxMessageBytes,
                                     .connections = config_.http_connections},
                          .openapi = ""});

@@ -13,6 +13,7 @@
 #include "gateway/daemon/gateway_metrics.h"
 #include "gateway/edge/http_server.h"
 #include "gateway/nodes/node_registry.h"
+#include "gateway/ports/port_link.h"
 #include "gateway/proxy/proxy_service.h"
 #include "sandbox/os/fd.h"
 #include "server/base/call_threads.h"
@@ -45,6 +46,7 @@ class Gateway {
   absl::Status ListenTls();
   absl::Status OpenCredentials();
   absl::Status FindNodes();
+  absl::Status ReadLinkKey();
   absl::Status StartServer();
   // What is done once a second.
   void Look();
@@ -64,6 +66,7 @@ class Gateway {
   std::optional<server::CallThreads> threads_;
   NodeRegistry nodes_;
   GatewayMetrics metrics_;
+  std::optional<LinkSigner> links_;
   // What serves calls of gRPC: for connections, and for those that come by
   // HTTP, whose channel within the process breaks off when its server begins to
   // end.

@@ -93,6 +93,37 @@ void ReadHttp(JsonObject& root, GatewayConfig& config) {
   }
 }
 
+bool IsDomain(const std::string& text) {
+  return text.find('.') != std::string::npos &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") ==
+             std::string::npos &&
+         text.front() != '.' && text.back() != '.';
+}
+
+void ReadPorts(JsonObject& root, PortsConfig& ports) {
+  std::optional<JsonObject> object = root.OptionalObject("ports");
+  if (!object.has_value()) return;
+  ports.domain = object->String("domain", "");
+  ports.url = object->String("url", "");
+  ports.link_key_file = ReadPath(*object, "link_key_file", "");
+  if (!ports.domain.empty() && !IsDomain(ports.domain)) {
+    object->AddError("domain", absl::StrCat(policy::Quoted(ports.domain),
+                                            " is no domain in small letters, "
+                                            "such as sandboxes.example.org"));
+  }
+  if (!ports.url.empty() &&
+      (!absl::StartsWith(ports.url, "https://") || !IsOrigin(ports.url))) {
+    object->AddError("url", absl::StrCat(policy::Quoted(ports.url),
+                                         " is none such as "
+                                         "https://gw.example.org"));
+  }
+  if (ports.url.empty() != ports.link_key_file.empty()) {
+    object->AddError("",
+                     "\"url\" and \"link_key_file\" belong together: "
+                     "both are for links");
+  }
+}
+
 void ReadLog(JsonObject& root, GatewayConfig& config) {
   std::optional<JsonObject> object = root.OptionalObject("log");
   if (!object.has_value()) return;
@@ -120,6 +151,7 @@ absl::StatusOr<GatewayConfig> LoadGatewayConfig(const std::string& path) {
   server::ReadIdentityConfig(root, config.identity);
   ReadNodes(root, config.nodes);
   ReadHttp(root, config);
+  ReadPorts(root, config.ports);
   config.drain_timeout = root.Duration("drain_timeout", {.max = absl::Hours(1)},
                                        config.drain_timeout);
   ReadLog(root, config);
@@ -157,6 +189,10 @@ std::string GatewayConfigToJson(const GatewayConfig& config) {
       {"http",
        {{"connections", config.http_connections},
         {"cors_origins", config.cors.origins}}},
+      {"ports",
+       {{"domain", config.ports.domain},
+        {"url", config.ports.url},
+        {"link_key_file", config.ports.link_key_file}}},
       {"drain_timeout", absl::FormatDuration(config.drain_timeout)},
       {"log",
        {{"format",

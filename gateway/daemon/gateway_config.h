@@ -24,6 +24,16 @@ struct NodesConfig {
   std::string key;
 };
 
+// How programs in sessions are reached by HTTP.
+struct PortsConfig {
+  // Each has a host of its own below it; empty: none has.
+  std::string domain;
+  // The gateway's own address, for links: "https://gw.example.org:8443".
+  std::string url;
+  // The same file for all gateways of that address. Empty: there are no links.
+  std::string link_key_file;
+};
+
 // Everything that can be set.
 struct GatewayConfig {
   std::vector<server::ListenAddress> listen;  // with TLS
@@ -34,6 +44,7 @@ struct GatewayConfig {
   NodesConfig nodes;
   CorsConfig cors;
   size_t http_connections = 8192;
+  PortsConfig ports;
   absl::Duration drain_timeout = absl::Seconds(30);
   server::LogLevel log_level = server::LogLevel::kInfo;
   server::LogFormat log_format = server::LogFormat::kText;

@@ -9,6 +9,7 @@
 #include "gateway/connect/json_codec.h"
 #include "gateway/connect/stream.h"
 #include "gateway/connect/unary.h"
+#include "gateway/edge/await_call.h"
 #include "gateway/edge/http_connection.h"
 #include "gateway/edge/inner_call.h"
 #include "policy/text/views.h"
@@ -35,49 +36,6 @@ std::vector<absl::string_view> ValuesOf(const HttpHead& head,
   }
   return values;
 }
-
-// Waits for what `begin` calls its argument with, on the coroutine's thread
-// again.
-template <typename T, typename Begin>
-net::awaitable<T> Await(net::io_context& loop, Begin begin) {
-  return net::async_initiate<const net::use_awaitable_t<>, void(T)>(
-      [&loop](auto handler, Begin start) {
-        using Handler = decltype(handler);
-        auto shared = std::make_shared<Handler>(std::move(handler));
-        start([&loop, shared](T value) {
-          net::post(loop, [shared, value = std::move(value)]() mutable {
-            Handler once = std::move(*shared);
-            once(std::move(value));
-          });
-        });
-      },
-      net::use_awaitable, std::move(begin));
-}
-
-net::awaitable<bool> Send(net::io_context& loop, InnerCall& call,
-                          const std::string& message, bool last) {
-  co_return co_await Await<bool>(loop, [&](InnerCall::Done done) {
-    call.Send(message, last, std::move(done));
-  });
-}
-
-net::awaitable<bool> Receive(net::io_context& loop, InnerCall& call,
-                             grpc::ByteBuffer& message) {
-  co_return co_await Await<bool>(loop, [&](InnerCall::Done done) {
-    call.Receive(&message, std::move(done));
-  });
-}
-
-net::awaitable<CallEnd> End(net::io_context& loop, InnerCall& call) {
-  co_return co_await Await<CallEnd>(
-      loop, [&](InnerCall::Ended ended) { call.End(std::move(ended)); });
-}
-
-// "1a3\r\n…\r\n"
-std::string ChunkOf(std::string_view bytes) {
-  return absl::StrCat(absl::Hex(bytes.size()), "\r\n", AbslView(bytes), "\r\n");
-}
-constexpr char kLastChunk[] = "0\r\n\r\n";
 
 }  // namespace
 

@@ -95,6 +95,12 @@ net::awaitable<bool> HttpConnection::ServeOne() {
   request.cors = CorsHeaders(shared_.cors, request.head);
   if (answer.has_value()) {
     ending_ = true;  // where the next request begins isn't known
+  } else if (std::optional<PortTarget> target = PortTargetOf(
+                 shared_.port_domain, HeaderOf(request.head, "host"),
+                 request.head.path, request.head.query);
+             target.has_value()) {
+    request.cors.clear();
+    co_return co_await ServePort(request, *std::move(target));
   } else {
     answer = CorsPreflight(shared_.cors, request.head);
     if (answer.has_value()) {
@@ -276,11 +282,14 @@ std::string HttpConnection::HeadOf(const Request& request,
                                    std::optional<size_t> length,
                                    bool keep) const {
   const auto reason = http::obsolete_reason(http::int_to_status(answer.status));
-  std::string head = absl::StrCat(
-      "HTTP/1.1 ", answer.status, " ", std::string(reason), "\r\ndate: ",
-      absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", absl::Now(),
-                       absl::UTCTimeZone()),
-      "\r\nx-content-type-options: nosniff\r\n");
+  std::string head = absl::StrCat("HTTP/1.1 ", answer.status, " ",
+                                  std::string(reason), "\r\n");
+  if (!request.of_program) {
+    absl::StrAppend(&head, "date: ",
+                    absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", absl::Now(),
+                                     absl::UTCTimeZone()),
+                    "\r\nx-content-type-options: nosniff\r\n");
+  }
   for (const HeaderFields* fields : {&answer.headers, &request.cors}) {
     for (const HeaderField& field : *fields) {
       absl::StrAppend(&head, field.name, ": ", field.value, "\r\n");

@@ -14,6 +14,8 @@
 #include "gateway/edge/asio.h"
 #include "gateway/edge/http_server.h"
 #include "gateway/edge/http_socket.h"
+#include "gateway/ports/port_heads.h"
+#include "gateway/ports/port_target.h"
 #include "server/identity/identity.h"
 
 namespace sandglass::gateway {
@@ -50,7 +52,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     bool is_1_0 = false;
     bool head_only = false;  // HEAD: nobody wants the answer's body
     server::MonotonicTime began;
-    HeaderFields cors;  // for every answer to it
+    HeaderFields cors;        // for every answer to it
+    bool of_program = false;  // whose answer is passed on as it is
   };
   // Of a body, at a time.
   static constexpr size_t kPieceBytes = 16 << 10;
@@ -65,6 +68,25 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
                                                      bool& gone);
   // Pages of the gateway's own; nullopt: it is a call.
   std::optional<HttpAnswer> Page(const HttpHead& head) const;
+
+  // What http_ports.cc does: a request for a program in a session.
+  class PortUse;
+  net::awaitable<bool> ServePort(Request& request, PortTarget target);
+  std::optional<HttpAnswer> ProvePort(const Request& request,
+                                      PortTarget& target, PortProof& proof,
+                                      PortUse& use) const;
+  std::optional<HttpAnswer> ProveLink(const Request& request,
+                                      PortTarget& target, PortProof& proof,
+                                      PortUse& use) const;
+  net::awaitable<bool> CarryPort(Request& request, const PortTarget& target,
+                                 const PortProof& proof, PortUse& use);
+  net::awaitable<void> SendBody(Request& request, PortUse& use);
+  net::awaitable<bool> AnswerOfProgram(Request& request,
+                                       const PortTarget& target, PortUse& use);
+  net::awaitable<bool> PassBody(
+      Request& request, const PortTarget& target, PortUse& use,
+      http::response_parser<http::buffer_body>& parser);
+  net::awaitable<void> CarryWebSocket(PortUse& use);
 
   net::awaitable<bool> ServeCall(Request& request);
   net::awaitable<bool> ServeUnary(Request& request, CallHead& call,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/edge/cors.h"
+#include "gateway/ports/port_link.h"
 #include "grpcpp/channel.h"
 #include "sandbox/os/fd.h"
 #include "server/edge/peers.h"
@@ -49,6 +50,11 @@ struct HttpShared {
   // Whether there are nodes. Thread-safe.
   std::function<bool()> ready;
   CorsConfig cors;
+  // Below which each program in a session has a host of its own; empty: none
+  // has. In small letters.
+  std::string port_domain;
+  // Null: there are no links.
+  const LinkSigner* links = nullptr;
   HttpBounds bounds;
   std::string openapi;
 };

@@ -65,6 +65,7 @@ net::awaitable<bool> HttpSocket::Ready(Descriptor::wait_type what,
 
 net::awaitable<bool> HttpSocket::Receive(server::MonotonicTime until) {
   for (;;) {
+    if (deaf_) co_return false;
     const Got got = TryReceive();
     if (got != Got::kNothing) co_return got == Got::kBytes;
     if (!co_await Ready(Descriptor::wait_read, until)) co_return false;
@@ -88,6 +89,12 @@ net::awaitable<bool> HttpSocket::Send(std::string_view bytes,
     }
   }
   co_return !closed_;
+}
+
+void HttpSocket::StopReceiving() {
+  deaf_ = true;
+  error_code ignored;
+  if (!closed_) fd_.cancel(ignored);
 }
 
 void HttpSocket::Watch(std::function<void()> gone) {
@@ -123,6 +130,7 @@ void HttpSocket::Unwatch() {
 
 net::awaitable<void> HttpSocket::Linger() {
   if (closed_) co_return;
+  deaf_ = false;
   tls_->SendEnd();
   ::shutdown(fd_.native_handle(), SHUT_WR);
   const server::MonotonicTime until = server::After(server::Now(), kLinger);

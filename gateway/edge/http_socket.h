@@ -36,6 +36,9 @@ class HttpSocket : public std::enable_shared_from_this<HttpSocket> {
   // False: the client is gone, or takes less than something for so long.
   net::awaitable<bool> Send(std::string_view bytes, absl::Duration patience);
 
+  // Ends a Receive that waits, and every later one.
+  void StopReceiving();
+
   // Calls `gone` when the client goes away, until Unwatch. What it sends
   // meanwhile becomes unread, as much as may be. Not beside Receive.
   void Watch(std::function<void()> gone);
@@ -68,6 +71,7 @@ class HttpSocket : public std::enable_shared_from_this<HttpSocket> {
   boost::beast::flat_buffer unread_;
   bool closed_ = false;
   bool slow_ = false;
+  bool deaf_ = false;  // nothing is received any more
   std::function<void()> gone_;
   // Counts watches, so that one that has ended does nothing.
   uint64_t watch_ = 0;

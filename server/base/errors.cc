@@ -300,6 +300,13 @@ absl::Status PortClosed(const std::string& session_id, uint32_t port) {
                        session_id, "; start one there, or wait for it");
 }
 
+absl::Status NoLinks() {
+  return Make(
+      Code::kFailedPrecondition, "NO_LINKS",
+      "links to ports are made by a gateway whose configuration has "
+      "ports.url and ports.link_key_file; use sandglass session forward");
+}
+
 absl::Status ConnectionReset(const std::string& why) {
   return Make(Code::kAborted, "CONNECTION_RESET",
               "the connection to the program broke: ", why);

@@ -145,6 +145,8 @@ absl::Status ForkSpaceFull(const std::string& taken,
 absl::Status TooManyCalls(const std::string& what, absl::Duration retry_after);
 // UNAVAILABLE, "PORT_CLOSED", with RetryInfo: no program listens there.
 absl::Status PortClosed(const std::string& session_id, uint32_t port);
+// FAILED_PRECONDITION, "NO_LINKS": who serves this makes no links to ports.
+absl::Status NoLinks();
 // ABORTED, "CONNECTION_RESET": a connection to a program broke.
 absl::Status ConnectionReset(const std::string& why);
 // An operation on a session's file failed. `reason` begins with "FILE_".

@@ -52,7 +52,8 @@ Table MakeTable() {
       v1::RestoreFilesRequest>(table, Changes(Scope::kFiles));
   Put<v1::PollExecRequest, v1::ListExecsRequest>(table, Reads(Scope::kExec));
   Put<v1::ExecuteRequest, v1::StartExecRequest, v1::StopExecRequest,
-      v1::SignalExecRequest, v1::ForwardRequest>(table, Changes(Scope::kExec));
+      v1::SignalExecRequest, v1::ForwardRequest, v1::CreateLinkRequest>(
+      table, Changes(Scope::kExec));
   Put<v1::ListTokensRequest>(table, Reads(Scope::kAdmin));
   Put<v1::CreateTokenRequest, v1::RevokeTokenRequest>(table,
                                                       Changes(Scope::kAdmin));

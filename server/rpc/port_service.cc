@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "sandglass/v1/port_service.grpc.pb.h"
+#include "server/base/errors.h"
 #include "server/edge/unary_call.h"
 #include "server/rpc/forward_call.h"
 #include "server/rpc/services.h"
@@ -8,8 +9,9 @@
 namespace sandglass::server {
 namespace {
 
-using RawPortService =
-    v1::PortService::WithRawCallbackMethod_Forward<v1::PortService::Service>;
+using RawPortService = v1::PortService::WithRawCallbackMethod_Forward<
+    v1::PortService::WithRawCallbackMethod_CreateLink<
+        v1::PortService::Service>>;
 
 class PortServiceImpl final : public RawPortService {
  public:
@@ -25,6 +27,13 @@ class PortServiceImpl final : public RawPortService {
     auto* call = new ForwardCall(parts_, *caller);
     call->Start();
     return call;
+  }
+
+  UnaryReactor* CreateLink(CallContext* context, const Bytes* /*request*/,
+                           Bytes* /*response*/) override {
+    const absl::StatusOr<Identity> caller =
+        CallerOf<v1::CreateLinkRequest>(peers_, *context);
+    return Refuse(context, caller.ok() ? NoLinks() : caller.status());
   }
 
  private:

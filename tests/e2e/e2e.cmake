@@ -287,6 +287,7 @@ add_executable(sandglass_gateway_test
   e2e/gateway/gateway_fixture.cc
   e2e/gateway/gateway_http_bad_test.cc
   e2e/gateway/gateway_http_test.cc
+  e2e/gateway/gateway_ports_test.cc
   e2e/gateway/gateway_test.cc
   e2e/gateway/http_caller.cc
   e2e/remote/remote_fixture.cc

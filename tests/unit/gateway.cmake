@@ -3,6 +3,9 @@ add_executable(gateway_test
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/edge/cors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/edge/head_check_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/nodes/node_registry_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/gateway/ports/port_heads_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/gateway/ports/port_link_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/gateway/ports/port_target_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/place/node_load_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/place/node_set_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/place/node_table_test.cc

@@ -37,6 +37,7 @@ class HttpCaller {
   // Up to the end of a chunk of a stream; empty at the stream's end.
   std::string ReadHead();
   std::string ReadChunk();
+  std::string Receive(size_t bytes) { return tls_->Receive(bytes); }
 
   // A request with the token, and this content type where there is a body.
   HttpReply Get(const std::string& path, const std::string& headers = "");
