@@ -16,6 +16,8 @@
 #include "gateway/daemon/link_service.h"
 #include "gateway/proxy/unary_proxy.h"
 #include "grpcpp/security/credentials.h"
+#include "grpcpp/security/tls_certificate_provider.h"
+#include "grpcpp/security/tls_credentials_options.h"
 #include "sandbox/os/clocks.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -61,19 +63,27 @@ absl::StatusOr<std::string> ReadSmallFile(const char* key,
   return text;
 }
 
+// Follows the files: connections that are made later take what is in them then.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> NodeCredentials(
     const NodesConfig& nodes) {
-  grpc::SslCredentialsOptions options;
-  for (const auto& [key, path, text] :
-       {std::tuple("ca", &nodes.ca, &options.pem_root_certs),
-        std::tuple("certificate", &nodes.certificate, &options.pem_cert_chain),
-        std::tuple("key", &nodes.key, &options.pem_private_key)}) {
-    absl::StatusOr<std::string> read =
-        ReadSmallFile(absl::StrCat("nodes.", key).c_str(), *path);
+  namespace tls = grpc::experimental;
+  for (const auto& [key, path] :
+       {std::pair("nodes.ca", &nodes.ca),
+        std::pair("nodes.certificate", &nodes.certificate),
+        std::pair("nodes.key", &nodes.key)}) {
+    absl::StatusOr<std::string> read = ReadSmallFile(key, *path);
     if (!read.ok()) return read.status();
-    *text = *std::move(read);
   }
-  return grpc::SslCredentials(options);
+  constexpr unsigned kSeconds = 1;
+  tls::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<tls::FileWatcherCertificateProvider>(
+          nodes.key, nodes.certificate, nodes.ca, kSeconds));
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_certificate_verifier(
+      std::make_shared<tls::HostNameCertificateVerifier>());
+  return tls::TlsCredentials(options);
 }
 
 absl::StatusOr<os::Fd> BlockSignals() {
@@ -166,7 +176,12 @@ absl::Status Gateway::FindNodes() {
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
       NodeCredentials(config_.nodes);
   if (!credentials.ok()) return credentials.status();
-  nodes_.SetNodes(config_.nodes.addresses, *credentials);
+  if (!finder_.has_value()) finder_.emplace(ResolveNodes);
+  finder_->SetSources(config_.nodes.addresses, config_.nodes.resolve_every,
+                      [this, of_node = *std::move(credentials)](
+                          const std::vector<NodeAddress>& found) {
+                        nodes_.SetNodes(found, of_node);
+                      });
   return absl::OkStatus();
 }
 
@@ -191,7 +206,7 @@ absl::Status Gateway::StartServing(Serving& serving) {
   serving.services.push_back(MakeLinkService(
       links_.has_value() ? &*links_ : nullptr,
       {.url = config_.ports.url, .domain = config_.ports.domain}, *peers_));
-  serving.services.push_back(MakeUnaryProxy(nodes_, metrics_, *peers_));
+  AddUnaryProxies(nodes_, metrics_, *peers_, serving.services);
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> grpc =
       server::GrpcServer::Start(
           serving.services,

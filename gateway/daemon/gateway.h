@@ -65,6 +65,7 @@ class Gateway {
   std::optional<server::RequestRoom> request_room_;
   std::optional<server::CallThreads> threads_;
   NodeRegistry nodes_;
+  std::optional<NodeFinder> finder_;
   GatewayMetrics metrics_;
   std::optional<LinkSigner> links_;
   // What serves calls of gRPC: for connections, and for those that come by

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/nodes/node_finder.h"
 #include "nlohmann/json.hpp"
 #include "policy/text/json_reader.h"
 #include "policy/text/quoted.h"
@@ -47,23 +48,20 @@ void ReadListen(JsonObject& root, GatewayConfig& config) {
   }
 }
 
-// HOST:PORT, as gRPC's resolver takes it.
-bool IsNodeAddress(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  return colon != std::string::npos && colon > 0 && colon + 1 < text.size() &&
-         text.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
-         text.find_first_of("/ \t\n,") == std::string::npos;
-}
-
 void ReadNodes(JsonObject& root, NodesConfig& nodes) {
   JsonObject object = root.Object("nodes");
   nodes.addresses = object.Strings("addresses");
   for (const std::string& address : nodes.addresses) {
-    if (!IsNodeAddress(address)) {
-      object.AddError("addresses", absl::StrCat(policy::Quoted(address),
-                                                " is not HOST:PORT"));
+    if (!IsNodeSource(address)) {
+      object.AddError("addresses",
+                      absl::StrCat(policy::Quoted(address),
+                                   " is not HOST:PORT, dns:HOST:PORT or "
+                                   "srv:NAME"));
     }
   }
+  nodes.resolve_every = object.Duration(
+      "resolve_every", {.min = absl::Seconds(1), .max = absl::Hours(1)},
+      nodes.resolve_every);
   nodes.ca = ReadPath(object, "ca", "");
   nodes.certificate = ReadPath(object, "certificate", "");
   nodes.key = ReadPath(object, "key", "");
@@ -183,6 +181,7 @@ std::string GatewayConfigToJson(const GatewayConfig& config) {
       {"identity", server::IdentityToJson(config.identity)},
       {"nodes",
        {{"addresses", config.nodes.addresses},
+        {"resolve_every", absl::FormatDuration(config.nodes.resolve_every)},
         {"ca", config.nodes.ca},
         {"certificate", config.nodes.certificate},
         {"key", config.nodes.key}}},

@@ -16,7 +16,8 @@ namespace sandglass::gateway {
 
 // Where the nodes are, and what the gateway shows them of itself.
 struct NodesConfig {
-  std::vector<std::string> addresses;  // HOST:PORT
+  std::vector<std::string> addresses;  // each as IsNodeSource has it
+  absl::Duration resolve_every = absl::Seconds(5);
   // PEM files: who signs the nodes' certificates, and the gateway's own pair,
   // whose name the nodes' identity.gateways has.
   std::string ca;

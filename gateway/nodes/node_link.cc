@@ -26,7 +26,7 @@ constexpr absl::Duration kAskAgain = absl::Milliseconds(500);
 constexpr absl::Duration kAskWrongAgain = absl::Seconds(5);
 
 std::shared_ptr<grpc::Channel> MakeChannel(
-    const std::string& address,
+    const NodeAddress& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   // Connections of their own, not one for all.
@@ -41,7 +41,11 @@ std::shared_ptr<grpc::Channel> MakeChannel(
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return grpc::CreateCustomChannel(absl::StrCat("dns:///", address),
+  // The certificate's name where the address is found by that.
+  if (!address.tls_name.empty()) {
+    arguments.SetSslTargetNameOverride(address.tls_name);
+  }
+  return grpc::CreateCustomChannel(absl::StrCat("dns:///", address.address),
                                    credentials, arguments);
 }
 
@@ -120,14 +124,14 @@ class NodeLink::Watch final
   std::unique_ptr<grpc::Alarm> pause_ ABSL_GUARDED_BY(mutex_);
 };
 
-NodeLink::NodeLink(std::string address,
+NodeLink::NodeLink(const NodeAddress& address,
                    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                    Told told, Lost lost)
-    : address_(std::move(address)),
+    : address_(address.address),
       told_(std::move(told)),
       lost_(std::move(lost)) {
   for (int i = 0; i < kConnections; ++i) {
-    channels_.push_back(MakeChannel(address_, credentials));
+    channels_.push_back(MakeChannel(address, credentials));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "gateway/nodes/node_finder.h"
 #include "grpcpp/alarm.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/security/credentials.h"
@@ -35,9 +36,9 @@ class NodeLink : public std::enable_shared_from_this<NodeLink> {
   // Gets why: gRPC's words.
   using Lost = std::function<void(const std::string& why)>;
 
-  // `address` is HOST:PORT. Calls are spread over several connections, since
-  // one carries only so many at a time.
-  NodeLink(std::string address,
+  // Calls are spread over several connections, since one carries only so many
+  // at a time.
+  NodeLink(const NodeAddress& address,
            const std::shared_ptr<grpc::ChannelCredentials>& credentials,
            Told told, Lost lost);
 

@@ -83,9 +83,10 @@ class NodeRegistry::Stay final : public Visit {
 NodeRegistry::~NodeRegistry() { SetNodes({}, nullptr); }
 
 void NodeRegistry::SetNodes(
-    const std::vector<std::string>& addresses,
+    const std::vector<NodeAddress>& addresses,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  const std::set<std::string> wanted(addresses.begin(), addresses.end());
+  std::map<std::string, NodeAddress> wanted;
+  for (const NodeAddress& each : addresses) wanted[each.address] = each;
   std::vector<std::shared_ptr<NodeLink>> begun;
   std::vector<std::shared_ptr<NodeLink>> ended;
   {
@@ -97,16 +98,18 @@ void NodeRegistry::SetNodes(
                     ForgetNodeAt(each.first, each.second.node);
                     return true;
                   });
-    for (const std::string& address : wanted) {
+    for (const auto& [address, where] : wanted) {
       if (known_.contains(address)) continue;
       // It calls nothing once it is stopped, as all are in the end.
       auto link = std::make_shared<NodeLink>(
-          address, credentials,
-          [this, address](const node::v1::WatchLoadResponse& answer,
-                          server::MonotonicTime asked) {
+          where, credentials,
+          [this, address = address](const node::v1::WatchLoadResponse& answer,
+                                    server::MonotonicTime asked) {
             return Told(address, answer, asked);
           },
-          [this, address](const std::string& why) { Lost(address, why); });
+          [this, address = address](const std::string& why) {
+            Lost(address, why);
+          });
       known_[address].link = link;
       begun.push_back(std::move(link));
     }

@@ -37,9 +37,9 @@ class NodeRegistry final : public Router {
   // Nothing may ask for nodes any more.
   ~NodeRegistry() override;
 
-  // The nodes to ask from now on, each HOST:PORT; those that aren't among them
-  // get nothing new. `credentials` are for addresses that come anew.
-  void SetNodes(const std::vector<std::string>& addresses,
+  // The nodes to ask from now on; those that aren't among them get nothing new.
+  // `credentials` are for addresses that come anew.
+  void SetNodes(const std::vector<NodeAddress>& addresses,
                 const std::shared_ptr<grpc::ChannelCredentials>& credentials)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

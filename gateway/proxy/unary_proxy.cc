@@ -14,6 +14,7 @@
 #include "gateway/proxy/node_end.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/impl/codegen/server_callback_handlers.h"
+#include "server/base/api_services.h"
 #include "server/edge/unary_call.h"
 
 namespace sandglass::gateway {
@@ -140,16 +141,16 @@ class UnaryProxyCall final : public grpc::ServerUnaryReactor {
   std::shared_ptr<Try> try_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What protoc generates for a service whose methods take bytes, for all
-// services at once.
+// What protoc generates for a service whose methods take bytes.
 class UnaryProxy final : public grpc::Service {
  public:
-  UnaryProxy(Router& router, CallRecorder& recorder,
-             const server::PeerTable& peers)
+  UnaryProxy(const google::protobuf::ServiceDescriptor* service, Router& router,
+             CallRecorder& recorder, const server::PeerTable& peers)
       : router_(router), recorder_(recorder), peers_(peers) {
     int index = 0;
     for (const auto& [path, route] : AllRoutes()) {
-      if (route.method->client_streaming() ||
+      if (route.method->service() != service ||
+          route.method->client_streaming() ||
           route.method->server_streaming() || route.route == Route::kEvery) {
         continue;
       }
@@ -190,10 +191,13 @@ class UnaryProxy final : public grpc::Service {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeUnaryProxy(Router& router,
-                                              CallRecorder& recorder,
-                                              const server::PeerTable& peers) {
-  return std::make_unique<UnaryProxy>(router, recorder, peers);
+void AddUnaryProxies(Router& router, CallRecorder& recorder,
+                     const server::PeerTable& peers,
+                     server::Services& services) {
+  for (const auto* service : server::ApiServices()) {
+    services.push_back(
+        std::make_unique<UnaryProxy>(service, router, recorder, peers));
+  }
 }
 
 }  // namespace sandglass::gateway

@@ -1,21 +1,20 @@
 #ifndef SANDGLASS_GATEWAY_PROXY_UNARY_PROXY_H_
 #define SANDGLASS_GATEWAY_PROXY_UNARY_PROXY_H_
 
-#include <memory>
-
 #include "gateway/proxy/call_recorder.h"
 #include "gateway/proxy/router.h"
-#include "grpcpp/impl/codegen/service_type.h"
+#include "server/edge/grpc_server.h"
 #include "server/edge/peers.h"
 
 namespace sandglass::gateway {
 
-// The methods with one request and one answer that go to one node, whatever
-// their services: passed on as bytes with one operation of gRPC in each
-// direction, where a stream has four. All of these must outlive it.
-std::unique_ptr<grpc::Service> MakeUnaryProxy(Router& router,
-                                              CallRecorder& recorder,
-                                              const server::PeerTable& peers);
+// Adds, for each service of the API, one with its methods that have one request
+// and one answer and go to one node: passed on as bytes with one operation of
+// gRPC in each direction, where a stream has four. What is passed must outlive
+// the services.
+void AddUnaryProxies(Router& router, CallRecorder& recorder,
+                     const server::PeerTable& peers,
+                     server::Services& services);
 
 }  // namespace sandglass::gateway
 

@@ -2,6 +2,7 @@
 add_executable(gateway_test
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/edge/cors_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/edge/head_check_test.cc
+  ${PROJECT_SOURCE_DIR}/tests/unit/gateway/nodes/node_finder_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/nodes/node_registry_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/ports/port_heads_test.cc
   ${PROJECT_SOURCE_DIR}/tests/unit/gateway/ports/port_link_test.cc

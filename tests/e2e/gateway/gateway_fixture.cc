@@ -29,16 +29,24 @@ int NumberAfter(const std::string& text, const std::string& word) {
 }  // namespace
 
 GatewayTest::GatewayTest() : place_(MakeTestDirectory()), issuer_("ours") {
-  const TestIssuer::Pair server =
+  const TestIssuer::Pair own =
       issuer_.Issue({.names = "DNS:localhost,IP:127.0.0.1"});
+  Put("own.pem", own.certificate);
+  Put("own.key", own.key);
+  RenewCertificates(issuer_);
+  ::mkdir((place_ + "/tokens").c_str(), 0700);
+}
+
+void GatewayTest::RenewCertificates(const TestIssuer& issuer) {
+  const TestIssuer::Pair server =
+      issuer.Issue({.names = "DNS:localhost,IP:127.0.0.1"});
   Put("server.pem", server.certificate);
   Put("server.key", server.key);
   const TestIssuer::Pair gateway =
-      issuer_.Issue({.names = "URI:spiffe://test/gateways/one"});
+      issuer.Issue({.names = "URI:spiffe://test/gateways/one"});
   Put("gateway.pem", gateway.certificate);
   Put("gateway.key", gateway.key);
-  Put("ca.pem", issuer_.pem());
-  ::mkdir((place_ + "/tokens").c_str(), 0700);
+  Put("ca.pem", issuer.pem());
 }
 
 GatewayTest::~GatewayTest() {
@@ -102,8 +110,8 @@ void GatewayTest::WriteConfig(const std::vector<std::string>& addresses) {
       absl::StrCat(
           "{", more_config_, R"("listen": ["tls:127.0.0.1:0"], "socket": ")",
           place_, R"(/sock", "tls": {"certificate": ")", place_,
-          R"(/server.pem", "key": ")", place_,
-          R"(/server.key"}, "identity": {"tokens_dir": ")", place_,
+          R"(/own.pem", "key": ")", place_,
+          R"(/own.key"}, "identity": {"tokens_dir": ")", place_,
           R"(/tokens"}, "drain_timeout": "2s", "nodes": {"addresses": [")",
           absl::StrJoin(addresses, R"(", ")"), R"("], "ca": ")", place_,
           R"(/ca.pem", "certificate": ")", place_, R"(/gateway.pem", "key": ")",

@@ -28,6 +28,9 @@ class GatewayTest : public ::testing::Test {
   void StartNodeAgain(const std::string& name);
   Daemon& node(const std::string& name) { return *nodes_.at(name).daemon; }
   int port(const std::string& name) const { return nodes_.at(name).port; }
+  // Puts certificates of another authority where nodes and the gateway have
+  // those that they show each other. What serves goes on.
+  void RenewCertificates(const TestIssuer& issuer);
   // Kills it and waits for its end.
   void KillNode(const std::string& name);
   // With the nodes that were started, or these addresses. Waits until it knows

@@ -334,6 +334,33 @@ TEST_F(Gateway, CancelledCallsEndAtTheNode) {
   EXPECT_TRUE(WaitUntil([&] { return running() == 0; }, absl::Seconds(10)));
 }
 
+TEST_F(Gateway, FindsNodesByDnsAndShowsThemItsNewestCertificate) {
+  ASSERT_NO_FATAL_FAILURE(StartNode("a"));
+  // The name has IPv6's loopback, too, where nobody listens.
+  const std::string where = absl::StrCat("dns:localhost:", port("a"));
+  WriteConfig({where});
+  ASSERT_NO_FATAL_FAILURE(StartGateway({where}, 0));
+  ASSERT_TRUE(gateway().ReadErrorUntil(
+      absl::StrCat("node_there address=127.0.0.1:", port("a"))))
+      << gateway().error_text();
+  RemoteCaller caller = Caller("team", "ci");
+  v1::RunCodeResponse response;
+  ASSERT_THAT(Bash(caller, "echo found", &response), IsOk());
+  EXPECT_EQ(response.stdout().data(), "found\n");
+  // Another pair in the same files is what the node's successor is shown. It
+  // knows its gateways by names that begin as both do, so the test looks at
+  // whose the old one's authority was: it is no longer trusted.
+  const TestIssuer other("theirs");
+  ASSERT_NO_FATAL_FAILURE(RenewCertificates(other));
+  KillNode("a");
+  absl::SleepFor(absl::Seconds(2));  // files are looked at once a second
+  ASSERT_NO_FATAL_FAILURE(StartNodeAgain("a"));
+  EXPECT_TRUE(
+      WaitUntil([&] { return Bash(caller, "echo again", &response).ok(); },
+                absl::Seconds(20)));
+  EXPECT_EQ(response.stdout().data(), "again\n");
+}
+
 TEST_F(Gateway, ReloadsItsNodesAndDrains) {
   ASSERT_NO_FATAL_FAILURE(StartNode("a"));
   ASSERT_NO_FATAL_FAILURE(StartNode("b"));

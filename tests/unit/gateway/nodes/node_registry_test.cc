@@ -75,7 +75,9 @@ class FakeNode final : public node::v1::NodeService::Service {
 class NodeRegistryTest : public testing::Test {
  protected:
   void SetNodes(const std::vector<std::string>& addresses) {
-    registry_.SetNodes(addresses, grpc::InsecureChannelCredentials());
+    std::vector<NodeAddress> nodes;
+    for (const std::string& address : addresses) nodes.push_back({address, ""});
+    registry_.SetNodes(nodes, grpc::InsecureChannelCredentials());
   }
   // The nodes that are there, with their addresses.
   std::map<std::string, std::string> There() {

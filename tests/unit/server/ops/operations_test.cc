@@ -69,7 +69,7 @@ class ReadinessTest : public ::testing::Test {
 TEST_F(ReadinessTest, IsNotReadyUntilItsJailsWereTried) {
   Start();
   EXPECT_FALSE(readiness_.Ready());
-  EXPECT_THAT(told_, AllOf(SizeIs(9), Contains(" no"),
+  EXPECT_THAT(told_, AllOf(SizeIs(10), Contains(" no"),
                            Contains("sandglass.v1.SandboxService no"),
                            Contains("sandglass.v1.OperatorService yes")));
   told_.clear();
@@ -116,10 +116,10 @@ TEST_F(ReadinessTest, NothingIsServedAfterItsEnd) {
   Start();
   told_.clear();
   readiness_.Stop();
-  EXPECT_THAT(told_, SizeIs(9));
+  EXPECT_THAT(told_, SizeIs(10));
   EXPECT_FALSE(readiness_.Ready());
   readiness_.Set(ReadyWhen::kDisk, absl::InternalError("full"));
-  EXPECT_THAT(told_, SizeIs(9));
+  EXPECT_THAT(told_, SizeIs(10));
 }
 
 PoolKeyState StateOf(uint32_t idle, uint64_t filled, uint64_t failures) {
