@@ -13,8 +13,8 @@
 #include <atomic>
 #include <cerrno>
 #include <list>
+#include <map>
 #include <memory>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -80,7 +80,12 @@ class Connections {
   ~Connections() {
     {
       absl::MutexLock lock(&mutex_);
-      for (grpc::ClientContext* context : contexts_) context->TryCancel();
+      ending_ = true;
+      for (const auto& [context, local] : open_) {
+        context->TryCancel();
+        // Wakes who waits for the local program.
+        ::shutdown(local, SHUT_RDWR);
+      }
     }
     for (Thread& each : threads_) each.thread.join();
   }
@@ -125,7 +130,8 @@ class Connections {
     grpc::ClientContext context;
     {
       absl::MutexLock lock(&mutex_);
-      contexts_.insert(&context);
+      if (ending_) return;
+      open_.emplace(&context, local.get());
     }
     const auto stream = daemon_.ports->Forward(&context);
     v1::ForwardRequest start;
@@ -144,7 +150,7 @@ class Connections {
     const grpc::Status status = stream->Finish();
     {
       absl::MutexLock lock(&mutex_);
-      contexts_.erase(&context);
+      open_.erase(&context);
     }
     if (!begun || !received_all_of(status)) Tell(status);
   }
@@ -198,7 +204,9 @@ class Connections {
   const int wake_;
   std::list<Thread> threads_;
   mutable absl::Mutex mutex_;
-  std::set<grpc::ClientContext*> contexts_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  // Calls with the local connections that they are for.
+  std::map<grpc::ClientContext*, int> open_ ABSL_GUARDED_BY(mutex_);
   grpc::Status end_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -122,8 +122,10 @@ void GatewayMetrics::Record(const PassedCall& call) {
     retries_.Add({{"code", server::CodeLabel(call.code)}}).Increment();
   }
   if (call.caller != nullptr) {
-    const std::string tenant =
-        tenants_by_name_.size() < kMaxTenants ? call.caller->tenant : "other";
+    const bool has_label =
+        tenants_.Knows(call.caller->tenant) || tenants_.size() < kMaxTenants;
+    if (has_label) (void)tenants_.Get(call.caller->tenant, [] { return true; });
+    const std::string tenant = has_label ? call.caller->tenant : "other";
     tenants_by_name_
         .Get(absl::StrCat(tenant, " ", call.code),
              [&] {

@@ -67,6 +67,8 @@ class GatewayMetrics final : public CallRecorder {
   Counters& retries_;
   server::ByName<prometheus::Counter*> passed_by_name_;
   server::ByName<prometheus::Counter*> tenants_by_name_;
+  // Those with a label, each with nothing.
+  server::ByName<bool> tenants_;
   std::unique_ptr<server::MetricsServer> server_;
 };
 

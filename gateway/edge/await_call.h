@@ -1,6 +1,7 @@
 #ifndef SANDGLASS_GATEWAY_EDGE_AWAIT_CALL_H_
 #define SANDGLASS_GATEWAY_EDGE_AWAIT_CALL_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,6 +50,25 @@ inline net::awaitable<bool> Receive(net::io_context& loop, InnerCall& call,
 inline net::awaitable<CallEnd> End(net::io_context& loop, InnerCall& call) {
   co_return co_await Await<CallEnd>(
       loop, [&](InnerCall::Ended ended) { call.End(std::move(ended)); });
+}
+
+// Does work that takes a while beside the loop, where others have their turn,
+// when it is about so many bytes. What the work uses stays until it is done.
+template <typename Work>
+net::awaitable<void> Aside(net::io_context& loop,
+                           const std::function<void(std::function<void()>)>& to,
+                           size_t bytes, Work work) {
+  constexpr size_t kLittle = 256 << 10;
+  if (bytes <= kLittle) {
+    work();
+    co_return;
+  }
+  (void)co_await Await<bool>(loop, [&](auto done) {
+    to([&work, done] {
+      work();
+      done(true);
+    });
+  });
 }
 
 // "1a3\r\n…\r\n"

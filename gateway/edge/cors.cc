@@ -15,8 +15,9 @@ constexpr int kNoContent = 204;
 constexpr char kKeptSeconds[] = "7200";
 // What Connect's, gRPC-Web's and our own callers send.
 constexpr char kRequestHeaders[] =
-    "authorization, connect-protocol-version, connect-timeout-ms, "
-    "content-type, grpc-timeout, sandglass-text, traceparent, tracestate, "
+    "authorization, connect-content-encoding, connect-protocol-version, "
+    "connect-timeout-ms, content-encoding, content-type, grpc-encoding, "
+    "grpc-timeout, sandglass-text, traceparent, tracestate, "
     "x-grpc-web, x-request-id, x-user-agent";
 // What they read of answers.
 constexpr char kAnswerHeaders[] =

@@ -96,13 +96,12 @@ net::awaitable<bool> HttpConnection::ServeCall(Request& request) {
   co_return co_await ServeStream(request, call, *caller);
 }
 
-std::shared_ptr<InnerCall> HttpConnection::Begin(const Request& request,
-                                                 CallHead& call) {
+void HttpConnection::Begin(const Request& request, CallHead& call) {
   if (call.timeout.has_value()) {
     *call.timeout = std::max(*call.timeout - server::Since(request.began),
                              absl::ZeroDuration());
   }
-  return InnerCall::Begin(shared_.channel, call, number_);
+  inner_ = InnerCall::Begin(shared_.channel, call, number_);
 }
 
 net::awaitable<bool> HttpConnection::ServeUnary(
@@ -138,9 +137,13 @@ net::awaitable<bool> HttpConnection::ServeUnary(
                               : held.Hold(size);
     if (wrong.ok()) body.append(piece);
   }
-  absl::StatusOr<std::string> message =
-      wrong.ok() ? UnaryRequest(call, body, json)
-                 : absl::StatusOr<std::string>(wrong);
+  absl::StatusOr<std::string> message = std::string();
+  if (!wrong.ok()) {
+    message = wrong;
+  } else {
+    co_await Aside(loop_, shared_.work, body.size(),
+                   [&] { message = UnaryRequest(call, body, json); });
+  }
   body = std::string();
   // What was compressed may have become more.
   if (message.ok()) {
@@ -152,20 +155,23 @@ net::awaitable<bool> HttpConnection::ServeUnary(
     co_return co_await Answer(
         request, Refusal(call.wire, ToCallStatus(message.status())));
   }
-  const std::shared_ptr<InnerCall> inner = Begin(request, call);
-  socket_->Watch([inner] { inner->Cancel(); });
+  Begin(request, call);
+  socket_->Watch([inner = inner_] { inner->Cancel(); });
   grpc::ByteBuffer answer;
-  (void)co_await Send(loop_, *inner, *message, /*last=*/true);
-  const bool answered = co_await Receive(loop_, *inner, answer);
-  const CallEnd end = co_await End(loop_, *inner);
+  (void)co_await Send(loop_, *inner_, *message, /*last=*/true);
+  const bool answered = co_await Receive(loop_, *inner_, answer);
+  const CallEnd end = co_await End(loop_, *inner_);
+  inner_.reset();
   socket_->Unwatch();
   message = std::string();
   if (!end.status.ok() || !answered) {
     co_return co_await Answer(
         request, UnaryError(end.status, end.initial, end.trailing));
   }
-  HttpAnswer done =
-      UnaryAnswer(call, ToString(answer), end.initial, end.trailing);
+  HttpAnswer done;
+  co_await Aside(loop_, shared_.work, answer.Length(), [&] {
+    done = UnaryAnswer(call, ToString(answer), end.initial, end.trailing);
+  });
   answer.Clear();
   server::HeldAnswer unread(shared_.peers.answers());
   const absl::Status room =
@@ -174,82 +180,130 @@ net::awaitable<bool> HttpConnection::ServeUnary(
   co_return co_await Answer(request, std::move(done));
 }
 
-net::awaitable<bool> HttpConnection::SendMessages(
-    Request& request, CallHead& call, const server::Identity& caller,
-    std::shared_ptr<InnerCall>& inner, absl::Status& wrong) {
-  const HttpBounds& bounds = shared_.bounds;
-  StreamReader reader(
-      call, {.bytes = call.wire.codec == Codec::kJson ? bounds.json_bytes
-                                                      : bounds.message_bytes});
-  HeldRequest held(shared_.room, caller.name);
-  std::string space(kPieceBytes, '\0');
-  std::vector<std::string> messages;
-  bool wanted = true;
-  co_await SendContinue(request);
-  while (wanted && wrong.ok()) {
+// A stream's request, as far as it has come.
+struct HttpConnection::StreamUse {
+  StreamUse(net::io_context& loop, const HttpShared& shared,
+            const CallHead& call, const server::Identity& caller)
+      : reader(call, {.bytes = call.wire.codec == Codec::kJson
+                                   ? shared.bounds.json_bytes
+                                   : shared.bounds.message_bytes}),
+        held(shared.room, caller.name),
+        over(loop) {
+    over.expires_at(server::kNever);
+  }
+
+  StreamReader reader;
+  // Of the room for requests, until the call's end: what was sent last is kept
+  // on its way.
+  HeldRequest held;
+  std::vector<std::string> messages;  // that were read and not sent
+  absl::Status wrong;                 // with the request
+  bool gone = false;                  // the client is
+  bool stopped = false;               // no more is wanted of it
+  bool sends = false;                 // SendMessages goes on
+  net::steady_timer over;             // cancelled when it doesn't any more
+};
+
+net::awaitable<bool> HttpConnection::ReadMessages(Request& request,
+                                                  StreamUse& use,
+                                                  std::string& space) {
+  while (use.wrong.ok() && use.messages.empty()) {
     std::string_view piece;
     const Piece got = co_await ReadPiece(request, space, piece, server::kNever);
-    if (got == Piece::kGone) {
-      if (inner != nullptr) inner->Cancel();
-      co_return false;
-    }
-    if (got != Piece::kSome) {
-      wrong = got == Piece::kEnd ? reader.Finish()
-              : got == Piece::kSlow
-                  ? BodyTooSlow()
-                  : BadEnvelope("is in chunks that are wrong");
-      break;
-    }
-    wrong = held.Hold(held.bytes() + piece.size());
-    if (wrong.ok()) wrong = reader.Feed(piece, messages);
-    if (wrong.ok()) wrong = held.HoldAlso(messages);
-    if (!call.method->client_streams || messages.empty()) continue;
-    if (inner == nullptr) inner = Begin(request, call);
-    for (const std::string& message : messages) {
-      wanted = wanted && co_await Send(loop_, *inner, message, /*last=*/false);
-    }
-    messages.clear();
-    (void)held.Hold(0);
+    if (got == Piece::kGone) use.gone = !use.stopped;
+    if (got == Piece::kSlow) use.wrong = BodyTooSlow();
+    if (got == Piece::kBad)
+      use.wrong = BadEnvelope("is in chunks that are wrong");
+    if (got == Piece::kEnd) use.wrong = use.reader.Finish();
+    if (got != Piece::kSome) co_return false;
+    use.wrong = use.held.Hold(use.held.bytes() + piece.size());
+    if (!use.wrong.ok()) break;
+    co_await Aside(loop_, shared_.work, use.held.bytes(),
+                   [&] { use.wrong = use.reader.Feed(piece, use.messages); });
+    if (use.wrong.ok()) use.wrong = use.held.HoldAlso(use.messages);
   }
-  if (!wrong.ok()) co_return true;
-  if (inner == nullptr) inner = Begin(request, call);
-  if (call.method->client_streams) {
-    if (wanted) inner->SendNoMore();
-  } else {
-    (void)co_await Send(loop_, *inner, messages.front(), /*last=*/true);
+  co_return use.wrong.ok();
+}
+
+net::awaitable<bool> HttpConnection::ReadOnlyMessage(Request& request,
+                                                     StreamUse& use) {
+  std::string space(kPieceBytes, '\0');
+  std::vector<std::string> only;
+  while (co_await ReadMessages(request, use, space)) {
+    only = std::exchange(use.messages, {});
   }
-  co_return true;
+  use.messages = std::move(only);
+  co_return !use.gone;
+}
+
+net::awaitable<void> HttpConnection::SendMessages(Request& request,
+                                                  CallHead& call,
+                                                  StreamUse& use) {
+  const std::shared_ptr<InnerCall> inner = inner_;
+  std::string space(kPieceBytes, '\0');
+  while (co_await ReadMessages(request, use, space)) {
+    const size_t last = use.messages.back().size();
+    for (const std::string& message :
+         std::exchange(use.messages, std::vector<std::string>())) {
+      socket_->Watch([inner] { inner->Cancel(); });
+      const bool taken = co_await Send(loop_, *inner, message, /*last=*/false);
+      socket_->Unwatch();
+      // The call has ended; its answer says why.
+      if (!taken) co_return;
+    }
+    use.wrong = use.held.Hold(last);
+  }
+  if (!use.wrong.ok() || use.gone) {
+    inner->Cancel();
+  } else if (request.parser.is_done()) {
+    inner->SendNoMore();
+    socket_->Watch([inner] { inner->Cancel(); });
+  }
 }
 
 net::awaitable<bool> HttpConnection::ServeStream(
     Request& request, CallHead& call, const server::Identity& caller) {
-  std::shared_ptr<InnerCall> inner;
-  absl::Status wrong;
-  const bool there = co_await SendMessages(request, call, caller, inner, wrong);
-  if (there && wrong.ok()) {
-    co_return co_await AnswerStream(request, call, caller, inner);
+  StreamUse use(loop_, shared_, call, caller);
+  co_await SendContinue(request);
+  if (call.method->client_streams) {
+    Begin(request, call);
+    use.sends = true;
+    // Beside the answer, which may come before all is there. AnswerStream waits
+    // for it.
+    net::co_spawn(
+        loop_, [&] { return SendMessages(request, call, use); },
+        [&use](const std::exception_ptr&) {
+          use.sends = false;
+          use.over.cancel();
+        });
+    co_return co_await AnswerStream(request, call, caller, use);
   }
-  if (inner != nullptr) {
-    inner->Cancel();
-    (void)co_await End(loop_, *inner);
+  if (!co_await ReadOnlyMessage(request, use)) co_return false;
+  if (!use.wrong.ok()) {
+    co_return co_await Answer(request,
+                              Refusal(call.wire, ToCallStatus(use.wrong)));
   }
-  if (!there) co_return false;
-  co_return co_await Answer(request, Refusal(call.wire, ToCallStatus(wrong)));
+  Begin(request, call);
+  socket_->Watch([inner = inner_] { inner->Cancel(); });
+  (void)co_await Send(loop_, *inner_, use.messages.front(), /*last=*/true);
+  use.messages.clear();
+  co_return co_await AnswerStream(request, call, caller, use);
 }
 
 net::awaitable<bool> HttpConnection::AnswerStream(
     Request& request, const CallHead& call, const server::Identity& caller,
-    const std::shared_ptr<InnerCall>& inner) {
-  socket_->Watch([inner] { inner->Cancel(); });
+    StreamUse& use) {
   const absl::Duration patience = shared_.bounds.unread;
-  const bool keep = MayKeep(request) && !request.is_1_0;
+  bool keep = false;
   bool began = false;
   bool there = true;
   absl::Status wrong;
   server::HeldAnswer unread(shared_.peers.answers());
   grpc::ByteBuffer message;
-  while (there && wrong.ok() && co_await Receive(loop_, *inner, message)) {
-    absl::StatusOr<std::string> piece = StreamMessage(call, ToString(message));
+  while (there && wrong.ok() && co_await Receive(loop_, *inner_, message)) {
+    absl::StatusOr<std::string> piece;
+    co_await Aside(loop_, shared_.work, message.Length(),
+                   [&] { piece = StreamMessage(call, ToString(message)); });
     message.Clear();
     wrong = piece.status();
     if (wrong.ok()) {
@@ -260,16 +314,27 @@ net::awaitable<bool> HttpConnection::AnswerStream(
     if (!wrong.ok()) break;
     std::string bytes;
     if (!std::exchange(began, true)) {
-      bytes = HeadOf(request, StreamBegin(call.wire, inner->initial()),
+      keep = MayKeep(request) && !request.is_1_0;
+      bytes = HeadOf(request, StreamBegin(call.wire, inner_->initial()),
                      std::nullopt, keep);
     }
     bytes += request.is_1_0 ? *piece : ChunkOf(*piece);
     there = co_await socket_->Send(bytes, patience);
   }
-  if (!there || !wrong.ok()) inner->Cancel();
-  CallEnd end = co_await End(loop_, *inner);
+  if (!there || !wrong.ok()) inner_->Cancel();
+  if (use.sends) {
+    // The call is over, and what is still to come isn't wanted.
+    use.stopped = true;
+    ending_ = true;
+    socket_->StopReceiving();
+    error_code woken;
+    while (use.sends) co_await use.over.async_wait(Into(woken));
+  }
+  CallEnd end = co_await End(loop_, *inner_);
+  inner_.reset();
   socket_->Unwatch();
-  if (!there) co_return false;
+  if (!there || use.gone) co_return false;
+  if (wrong.ok()) wrong = use.wrong;
   if (!wrong.ok()) end.status = ToCallStatus(wrong);
   std::string last = StreamEnd(call.wire, end.status, end.trailing);
   if (!began) {
@@ -278,7 +343,7 @@ net::awaitable<bool> HttpConnection::AnswerStream(
     co_return co_await Answer(request, std::move(answer));
   }
   if (!request.is_1_0) last = absl::StrCat(ChunkOf(last), kLastChunk);
-  co_return co_await socket_->Send(last, patience) && keep;
+  co_return co_await socket_->Send(last, patience) && keep && !ending_;
 }
 
 }  // namespace sandglass::gateway

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/edge/head_check.h"
+#include "gateway/edge/inner_call.h"
 #include "policy/text/views.h"
 #include "server/base/clock.h"
 
@@ -24,8 +25,6 @@ constexpr int kExpectationFailed = 417;
 constexpr int kHeadTooLong = 431;
 constexpr int kUnavailable = 503;
 constexpr int kNoContent = 204;
-// Room for a body's beginning behind a head.
-constexpr size_t kAhead = 16 << 10;
 constexpr size_t kDroppedBytes = 64 << 10;
 // Answers up to this size are sent together with their heads.
 constexpr size_t kTogether = 16 << 10;
@@ -50,17 +49,40 @@ std::string_view HeaderOf(const HttpHead& head, std::string_view name) {
   return **value;
 }
 
+// Extensions of chunks mean nothing to anybody, and what is in their quotes is
+// read in more than one way.
+auto& RefuseExtensions() {
+  static auto refuse = [](uint64_t, boost::beast::string_view extensions,
+                          error_code& error) {
+    if (!extensions.empty()) error = http::error::bad_chunk_extension;
+  };
+  return refuse;
+}
+
 }  // namespace
 
 HttpConnection::HttpConnection(net::io_context& loop, const HttpShared& shared,
-                               os::Fd fd, server::Identity identity,
-                               std::unique_ptr<server::TlsSocket> tls)
+                               std::shared_ptr<HttpSocket> socket,
+                               server::Identity identity)
     : shared_(shared),
       identity_(std::move(identity)),
-      socket_(std::make_shared<HttpSocket>(loop, std::move(fd), std::move(tls),
-                                           shared.bounds.head_bytes + kAhead)),
+      socket_(std::move(socket)),
       loop_(loop),
       number_(shared.peers.AddInner(identity_)) {}
+
+void HttpConnection::Close() {
+  socket_->Close();
+  if (inner_ != nullptr) inner_->Cancel();
+}
+
+bool HttpConnection::proved() const {
+  return identity_.proof != server::Proof::kNone ||
+         shared_.peers.Proved(number_);
+}
+
+absl::Duration HttpConnection::Patience() const {
+  return proved() ? shared_.bounds.unread : shared_.bounds.pause;
+}
 
 HttpConnection::~HttpConnection() { shared_.peers.RemoveInner(number_); }
 
@@ -83,7 +105,11 @@ void HttpConnection::CheckPeer() {
 }
 
 net::awaitable<void> HttpConnection::Serve() {
-  while (co_await ServeOne()) first_ = false;
+  while (co_await ServeOne()) {
+    first_ = false;
+    // Others have their turn, however much a client sends ahead.
+    co_await net::post(loop_, net::use_awaitable);
+  }
   co_await socket_->Linger();
 }
 
@@ -157,6 +183,7 @@ net::awaitable<std::optional<HttpAnswer>> HttpConnection::ReadHead(
   parser.header_limit(static_cast<uint32_t>(bounds.head_bytes));
   // Bodies are looked at when it is known what they are for.
   parser.body_limit(std::numeric_limits<uint64_t>::max());
+  parser.on_chunk_header(RefuseExtensions());
   parser.put(net::const_buffer(text.data(), text.size()), error);
   if ((error && error != http::error::need_more) || !parser.is_header_done()) {
     co_return PlainAnswer(kBadRequest, "The request's head can't be read.");
@@ -221,6 +248,7 @@ net::awaitable<HttpConnection::Piece> HttpConnection::ReadPiece(
           parser.put(net::const_buffer(unread.data(), unread.size()), error));
       if (error && error != http::error::need_more &&
           error != http::error::need_buffer) {
+        ending_ = true;
         co_return Piece::kBad;
       }
       if (const size_t got = space.size() - body.size; got > 0) {
@@ -254,7 +282,9 @@ net::awaitable<bool> HttpConnection::DropBody(Request& request) {
   while (got == Piece::kSome) {
     got = co_await ReadPiece(request, space, piece, until);
   }
-  co_return got == Piece::kEnd;
+  // One that doesn't come isn't waited for: the answer is said all the same.
+  if (got == Piece::kSlow || got == Piece::kBad) ending_ = true;
+  co_return got != Piece::kGone;
 }
 
 bool HttpConnection::MayKeep(const Request& request) const {
@@ -267,7 +297,7 @@ net::awaitable<bool> HttpConnection::Answer(Request& request,
   const bool keep = MayKeep(request);
   std::string bytes = HeadOf(request, answer, answer.body.size(), keep);
   if (request.head_only) answer.body.clear();
-  const absl::Duration patience = shared_.bounds.unread;
+  const absl::Duration patience = Patience();
   if (answer.body.size() <= kTogether) {
     bytes += answer.body;
     answer.body.clear();

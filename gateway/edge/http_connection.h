@@ -20,26 +20,30 @@
 
 namespace sandglass::gateway {
 
+class InnerCall;
+
 // A client of HTTP/1.1 and its requests, one after the other. All but idle() is
 // for the thread of its io_context.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   // `shared` outlives the connection.
-  HttpConnection(net::io_context& loop, const HttpShared& shared, os::Fd fd,
-                 server::Identity identity,
-                 std::unique_ptr<server::TlsSocket> tls);
+  HttpConnection(net::io_context& loop, const HttpShared& shared,
+                 std::shared_ptr<HttpSocket> socket, server::Identity identity);
   ~HttpConnection();
 
   // Serves it to its end. Whoever calls this keeps the connection meanwhile.
   net::awaitable<void> Serve();
 
   // Ends it: at once, or as soon as no request is under way.
-  void Close() { socket_->Close(); }
+  void Close();
   void EndSoon();
   // Ends it where the client's certificate isn't good any more.
   void CheckPeer();
 
   const server::Identity& identity() const { return identity_; }
+  int64_t number_of_all = 0;  // for the server: in the order of their coming
+  // Whether somebody has proved on it who they are. Thread-safe.
+  bool proved() const;
   // Since when it waits for a request; nullopt: one is under way. Thread-safe.
   std::optional<server::MonotonicTime> idle() const;
 
@@ -93,16 +97,23 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
                                   const server::Identity& caller);
   net::awaitable<bool> ServeStream(Request& request, CallHead& call,
                                    const server::Identity& caller);
-  // The stream's messages to the node as they come. False: nobody is there to
-  // be answered. `wrong` is what is wrong with them.
-  net::awaitable<bool> SendMessages(Request& request, CallHead& call,
-                                    const server::Identity& caller,
-                                    std::shared_ptr<class InnerCall>& inner,
-                                    absl::Status& wrong);
+  struct StreamUse;
+  // The first message, for whose method the client sends no other.
+  net::awaitable<bool> ReadOnlyMessage(Request& request, StreamUse& use);
+  // All messages to the node as they come, beside the answer.
+  net::awaitable<void> SendMessages(Request& request, CallHead& call,
+                                    StreamUse& use);
+  // Puts what there is of the body into `use`. False: no more comes, or it is
+  // wrong.
+  net::awaitable<bool> ReadMessages(Request& request, StreamUse& use,
+                                    std::string& space);
   net::awaitable<bool> AnswerStream(Request& request, const CallHead& call,
                                     const server::Identity& caller,
-                                    const std::shared_ptr<InnerCall>& inner);
-  std::shared_ptr<InnerCall> Begin(const Request& request, CallHead& call);
+                                    StreamUse& use);
+  // Begins the call, which is inner_ until it has ended.
+  void Begin(const Request& request, CallHead& call);
+  // How long a client may leave an answer unread.
+  absl::Duration Patience() const;
 
   // The next bytes of the body, at most as many as `space` has.
   net::awaitable<Piece> ReadPiece(Request& request, std::string& space,
@@ -126,6 +137,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const std::shared_ptr<HttpSocket> socket_;
   net::io_context& loop_;
   const int64_t number_;  // in the table of peers
+  // The call that is under way.
+  std::shared_ptr<InnerCall> inner_;
   bool first_ = true;
   bool ending_ = false;
   // Of the clock; 0: a request is under way.

@@ -136,6 +136,7 @@ net::awaitable<bool> HttpConnection::ServePort(Request& request,
   call.method = FindMethod(kForward);
   call.metadata = use.metadata;
   use.call = InnerCall::Begin(shared_.channel, call, use.number(number_));
+  inner_ = use.call;
   v1::ForwardRequest start;
   start.mutable_start()->set_session_id(target.session);
   start.mutable_start()->set_port(target.port);
@@ -149,6 +150,7 @@ net::awaitable<bool> HttpConnection::ServePort(Request& request,
     use.call->Cancel();
   }
   const CallEnd end = co_await End(loop_, *use.call);
+  inner_.reset();
   socket_->Unwatch();
   if (there) co_return keep;
   co_return co_await Answer(request, AnswerOf(end.status));
@@ -413,7 +415,10 @@ net::awaitable<void> HttpConnection::CarryWebSocket(PortUse& use) {
       }
       const std::string piece(socket_->unread());
       socket_->Use(piece.size());
-      if (!piece.empty() && !co_await use.Give(loop_, piece)) break;
+      socket_->Watch([call = use.call] { call->Cancel(); });
+      const bool taken = piece.empty() || co_await use.Give(loop_, piece);
+      socket_->Unwatch();
+      if (!taken) break;
     }
     use.call->Cancel();
   };

@@ -1,8 +1,10 @@
 #include "gateway/edge/http_server.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,13 +14,28 @@
 #include "gateway/edge/asio.h"
 #include "gateway/edge/http_connection.h"
 #include "server/base/clock.h"
+#include "server/base/log.h"
 
 namespace sandglass::gateway {
 namespace {
 
 constexpr unsigned kMaxThreads = 4;
+constexpr size_t kAside = 2;
+// Room for a body's beginning behind a head.
+constexpr size_t kAhead = 16 << 10;
 // For connections that were cut, until the last of their calls has ended.
 constexpr absl::Duration kCut = absl::Seconds(10);
+
+// Of the libraries: where there is no memory, say.
+void LogThrown(const std::exception_ptr& thrown) {
+  if (thrown == nullptr) return;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    server::Log(server::LogLevel::kError, "http_connection_failed",
+                {{"error", std::string(error.what())}});
+  }
+}
 
 }  // namespace
 
@@ -27,6 +44,9 @@ class HttpServer::Impl {
   explicit Impl(HttpShared shared) : shared_(std::move(shared)) {
     const unsigned threads =
         std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
+    shared_.work = [this](std::function<void()> work) {
+      net::post(aside_, std::move(work));
+    };
     for (unsigned i = 0; i < threads; ++i) {
       loops_.push_back(std::make_unique<Loop>());
     }
@@ -38,15 +58,20 @@ class HttpServer::Impl {
     absl::MutexLock lock(&mutex_);
     if (stopping_ || !MakeRoom(identity.name)) return;
     Loop& loop = *loops_[next_++ % loops_.size()];
-    auto connection =
-        std::make_shared<HttpConnection>(loop.context, shared_, std::move(fd),
-                                         std::move(identity), std::move(tls));
+    std::shared_ptr<HttpSocket> socket =
+        HttpSocket::Make(loop.context, std::move(fd), std::move(tls),
+                         shared_.bounds.head_bytes + kAhead);
+    if (socket == nullptr) return;
+    auto connection = std::make_shared<HttpConnection>(
+        loop.context, shared_, std::move(socket), std::move(identity));
+    connection->number_of_all = accepted_++;
     connections_.emplace(connection.get(), Entry{connection, &loop});
     ++callers_[connection->identity().name];
     net::post(loop.context, [this, &loop, connection] {
       net::co_spawn(
           loop.context, [connection] { return connection->Serve(); },
-          [this, connection](const std::exception_ptr&) {
+          [this, connection](const std::exception_ptr& thrown) {
+            LogThrown(thrown);
             connection->Close();
             Forget(*connection);
           });
@@ -71,8 +96,12 @@ class HttpServer::Impl {
     ForEach(&HttpConnection::EndSoon);
     if (!Empty(timeout)) {
       ForEach(&HttpConnection::Close);
-      (void)Empty(kCut);
+      if (!Empty(kCut)) {
+        server::Log(server::LogLevel::kError, "http_connections_stay",
+                    {{"count", static_cast<uint64_t>(connections())}});
+      }
     }
+    aside_.join();
     loops_.clear();
     shared_.channel.reset();
   }
@@ -110,17 +139,28 @@ class HttpServer::Impl {
     const auto own = callers_.find(caller);
     const size_t has = own == callers_.end() ? 0 : own->second;
     if (most == callers_.end() || most->second < has) return false;
+    // Of whoever has most of them the one that waits longest; else the oldest
+    // that hasn't proved anything; else the oldest.
     Entry* longest = nullptr;
-    server::MonotonicTime since = server::kNever;
+    std::tuple<int, int64_t> best;
     for (auto& [key, entry] : connections_) {
-      const auto idle = entry.connection->idle();
-      if (!entry.ended && entry.connection->identity().name == most->first &&
-          idle.has_value() && *idle < since) {
-        since = *idle;
+      const HttpConnection& each = *entry.connection;
+      if (entry.ended || each.identity().name != most->first) continue;
+      const auto idle = each.idle();
+      const std::tuple<int, int64_t> rank =
+          idle.has_value()
+              ? std::tuple(0, int64_t{idle->time_since_epoch().count()})
+              : std::tuple(each.proved() ? 2 : 1, each.number_of_all);
+      if (longest == nullptr || rank < best) {
         longest = &entry;
+        best = rank;
       }
     }
-    if (longest == nullptr) return false;
+    // Nobody gives way to who has as many.
+    if (longest == nullptr ||
+        (std::get<0>(best) > 0 && most->second <= has + 1)) {
+      return false;
+    }
     longest->ended = true;
     Post(*longest, &HttpConnection::Close);
     // It ends soon; until then there is one more than there may be.
@@ -147,9 +187,12 @@ class HttpServer::Impl {
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t accepted_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<HttpConnection*, Entry> connections_ ABSL_GUARDED_BY(mutex_);
   // How many of them each caller has, or each network of strangers.
   std::map<std::string, size_t> callers_ ABSL_GUARDED_BY(mutex_);
+  // For work that would hold others up.
+  net::thread_pool aside_{kAside};
   std::vector<std::unique_ptr<Loop>> loops_;
 };
 

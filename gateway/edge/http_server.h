@@ -57,6 +57,8 @@ struct HttpShared {
   const LinkSigner* links = nullptr;
   HttpBounds bounds;
   std::string openapi;
+  // Does something on a thread of its own; the server sees to it.
+  std::function<void(std::function<void()>)> work;
 };
 
 // Serves HTTP/1.1 by the Connect protocol and gRPC-Web on connections that it

@@ -20,9 +20,11 @@ namespace sandglass::gateway {
 // io_context, and by one reader and one writer at a time.
 class HttpSocket : public std::enable_shared_from_this<HttpSocket> {
  public:
-  // `tls` goes on on the descriptor. `max_unread` bounds unread().
-  HttpSocket(net::io_context& loop, os::Fd fd,
-             std::unique_ptr<server::TlsSocket> tls, size_t max_unread);
+  // `tls` goes on on the descriptor. `max_unread` bounds unread(). Null: there
+  // are no descriptors left.
+  static std::shared_ptr<HttpSocket> Make(
+      net::io_context& loop, os::Fd fd, std::unique_ptr<server::TlsSocket> tls,
+      size_t max_unread);
 
   // What was received and not used yet.
   std::string_view unread() const;
@@ -61,17 +63,32 @@ class HttpSocket : public std::enable_shared_from_this<HttpSocket> {
   enum class Got { kBytes, kNothing, kEnd };
   // Without waiting.
   Got TryReceive();
+  HttpSocket(net::io_context& loop, std::unique_ptr<server::TlsSocket> tls,
+             size_t max_unread)
+      : fd_(loop),
+        write_fd_(loop),
+        watch_timer_(loop),
+        tls_(std::move(tls)),
+        unread_(max_unread) {}
+  // Lets others do something after so many bytes without a wait.
+  net::awaitable<void> TakeTurns(size_t bytes);
   // Waits until the descriptor is ready for it.
   net::awaitable<bool> Ready(net::posix::stream_descriptor::wait_type what,
                              server::MonotonicTime until);
   void WatchNext();
+  void WatchEnd();
 
   net::posix::stream_descriptor fd_;
+  // The same connection, so that waits to send are ended apart from those to
+  // receive.
+  net::posix::stream_descriptor write_fd_;
+  net::steady_timer watch_timer_;
   const std::unique_ptr<server::TlsSocket> tls_;
   boost::beast::flat_buffer unread_;
   bool closed_ = false;
   bool slow_ = false;
-  bool deaf_ = false;  // nothing is received any more
+  size_t turn_bytes_ = 0;  // since others had their turn
+  bool deaf_ = false;      // nothing is received any more
   std::function<void()> gone_;
   // Counts watches, so that one that has ended does nothing.
   uint64_t watch_ = 0;

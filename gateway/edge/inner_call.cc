@@ -130,6 +130,7 @@ void InnerCall::End(Ended ended) {
 }
 
 void InnerCall::OnWriteDone(bool ok) {
+  sent_.Clear();
   if (sent_done_ != nullptr) std::exchange(sent_done_, nullptr)(ok);
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "internal/files.pb.h"
 #include "sandbox/jail/untrusted_fds.h"
 #include "sandbox/os/io.h"
@@ -310,12 +311,19 @@ FileResult FileAgentChannel::Next(uint64_t id, const FileLimits& limits,
 }
 
 void FileAgentChannel::Drop(uint64_t id) {
+  // Answers that nobody took, whose descriptors may be slow to close.
+  std::unique_ptr<Call> dropped;
+  const absl::Cleanup close = [&dropped] {
+    if (dropped == nullptr) return;
+    for (Answer& answer : dropped->answers) CloseAside(std::move(answer.fds));
+  };
   {
     const absl::MutexLock lock(&mutex_);
     const auto found = calls_.find(id);
     if (found == calls_.end()) return;
     const bool over = found->second->over;
     const int left = kFileWindow - found->second->unanswered;
+    dropped = std::move(found->second);
     calls_.erase(found);
     if (over || broken_ != FileCode::kOk) return;
     dropped_[id] = left;

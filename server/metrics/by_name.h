@@ -24,6 +24,10 @@ class ByName {
     if (is_new) place->second = make();
     return place->second;
   }
+  bool Knows(const std::string& name) const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return made_.contains(name);
+  }
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return made_.size();

@@ -7,8 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sandbox/jail/untrusted_fds.h"
 #include "server/base/errors.h"
 #include "server/base/strings.h"
 #include "server/edge/message_codec.h"
@@ -88,10 +90,7 @@ absl::Status ForwardCall::HandleFirst(bool ok) {
     return Wrong("start.port", "must be 1 to 65535");
   }
   last_came_ = message.finish();
-  const absl::Status room =
-      parts_.open.Acquire(caller_.name, start_.session_id());
-  counted_ = room.ok();
-  return room;
+  return absl::OkStatus();
 }
 
 void ForwardCall::Open() {
@@ -108,6 +107,13 @@ absl::Status ForwardCall::Connect() {
       FileSession::Open(parts_.sessions, caller_, start_.session_id(), stop_);
   if (!session.ok()) return session.status();
   session_ = *std::move(session);
+  // Only now it is known that the session is one of the caller's.
+  if (absl::Status room =
+          parts_.open.Acquire(caller_.name, start_.session_id());
+      !room.ok()) {
+    return room;
+  }
+  counted_ = true;
   sandbox::FileAnswer<os::Fd> answer = session_->agent().Connect(
       static_cast<uint16_t>(start_.port()), session_->Limits());
   socket_ = std::move(answer.value);
@@ -170,7 +176,7 @@ void ForwardCall::SendSome() {
         ::send(socket_.get(), unsent_.data() + sent_, unsent_.size() - sent_,
                MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && (errno == EAGAIN || errno == ENOTCONN)) return Watch();
+    if (sent < 0 && errno == EAGAIN) return Watch();
     if (sent < 0) return End(ConnectionReset(ErrorText(errno)));
     sent_ += static_cast<size_t>(sent);
   }
@@ -185,11 +191,11 @@ void ForwardCall::SendSome() {
   EndIfDone();
 }
 
-void ForwardCall::ReceiveSome() {
+void ForwardCall::ReceiveSome(bool broken) {
   std::array<char, kPieceBytes> piece;
   const ssize_t got = TEMP_FAILURE_RETRY(
       ::recv(socket_.get(), piece.data(), piece.size(), MSG_DONTWAIT));
-  if (got < 0 && (errno == EAGAIN || errno == ENOTCONN)) return Watch();
+  if (got < 0 && errno == EAGAIN && !broken) return Watch();
   if (got < 0) {
     return End(errno == ECONNREFUSED
                    ? PortClosed(start_.session_id(), start_.port())
@@ -246,7 +252,9 @@ void ForwardCall::Watch() {
     }
     if (!over_ && (events_ & EPOLLIN) != 0 &&
         (ready & (EPOLLIN | kBroken)) != 0) {
-      ReceiveSome();
+      // Errors that stay, which the code may have queued, would be told without
+      // end.
+      ReceiveSome((ready & EPOLLERR) != 0);
     }
   });
   if (watch_ == 0) End(NothingToWatchWith());
@@ -268,15 +276,16 @@ void ForwardCall::End(const absl::Status& status) {
 }
 
 void ForwardCall::Close() {
-  // By SO_LINGER the code could make close(2) wait for it; a connection that is
-  // taken apart before has nothing to wait for.
+  // The code may have the socket, too, and by SO_LINGER make close(2) wait:
+  // that is another thread's business. One that hasn't ended is taken apart
+  // first.
   if (!client_done_ || !program_done_) {
     const sockaddr none = {.sa_family = AF_UNSPEC, .sa_data = {}};
     (void)::connect(socket_.get(), &none, sizeof(none));
   }
-  const linger off = {.l_onoff = 0, .l_linger = 0};
-  (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &off, sizeof(off));
-  socket_.reset();
+  std::vector<os::Fd> fds;
+  fds.push_back(std::move(socket_));
+  sandbox::CloseAside(std::move(fds));
 }
 
 }  // namespace sandglass::server

@@ -81,7 +81,7 @@ class ForwardCall final : public BidiReactor {
   absl::Status TakeMessage();
   // Gives the program what there is for it, as far as it takes that.
   void SendSome();
-  void ReceiveSome();
+  void ReceiveSome(bool broken);
   void HandleWritten(bool ok);
   void Write(const v1::ForwardResponse& response);
   void Watch();

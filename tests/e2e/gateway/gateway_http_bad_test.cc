@@ -1,13 +1,17 @@
 // What clients of HTTP may send to a gateway that they should not.
 
+#include <atomic>
+#include <csignal>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/e2e/gateway/gateway_fixture.h"
 #include "tests/e2e/gateway/http_caller.h"
+#include "tests/support/wait.h"
 
 namespace sandglass::testing {
 namespace {
@@ -82,6 +86,9 @@ TEST_F(GatewayHttpBad, RequestsThatOthersReadOtherwiseAreRefused) {
       {"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
       {"bad chunks",
        Request("transfer-encoding: chunked\r\n", "zz\r\nabc\r\n0\r\n\r\n")},
+      {"an extension of a chunk",
+       Request("transfer-encoding: chunked\r\n",
+               "2;a=\"\x01\n\"\r\n{}\r\n0\r\n\r\n" + inner)},
       {"chunks with a bare LF",
        Request("transfer-encoding: chunked\r\n", "5\nhello\r\n0\r\n\r\n")},
   };
@@ -141,6 +148,132 @@ TEST_F(GatewayHttpBad, ConnectionsMakeRoomForOthers) {
   // Those that waited longest have gone.
   EXPECT_TRUE(idle.front()->Ends(absl::Seconds(5)));
   EXPECT_EQ(idle.back()->Get("/healthz").status, 200);
+}
+
+TEST_F(GatewayHttpBad, WhoSendsWithoutEndLeavesOthersTheirTurn) {
+  ASSERT_NO_FATAL_FAILURE(StartOne());
+  std::string flood;
+  for (int i = 0; i < 500; ++i) {
+    flood += "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+  }
+  std::atomic<bool> over = false;
+  std::vector<std::thread> flooders;
+  for (int i = 0; i < 8; ++i) {
+    flooders.emplace_back([&, i] {
+      while (!over) {
+        HttpCaller caller(gateway_port_, issuer_.pem());
+        if (!caller.connected()) return;
+        // Half of them read what they get, and half send empty lines alone.
+        for (int n = 0; n < 1000 && !over; ++n) {
+          if (i % 2 == 0) {
+            if (!caller.Send(flood)) break;
+            for (int reply = 0; reply < 500; ++reply) (void)caller.Read();
+          } else if (!caller.Send(std::string(1 << 16, '\n')) &&
+                     !caller.Send("\r\n")) {
+            break;
+          }
+        }
+      }
+    });
+  }
+  absl::SleepFor(absl::Seconds(1));
+  for (int i = 0; i < 10; ++i) {
+    const absl::Time before = absl::Now();
+    EXPECT_EQ(Connected().Post(kRun, kBody).status, 200);
+    EXPECT_LT(absl::Now() - before, absl::Seconds(4));
+  }
+  const absl::Time before = absl::Now();
+  gateway().Signal(SIGTERM);
+  EXPECT_TRUE(gateway().ReadErrorUntil("stopping"));
+  gateway().Wait();
+  EXPECT_LT(absl::Now() - before, absl::Seconds(10));
+  over = true;
+  for (std::thread& flooder : flooders) flooder.join();
+}
+
+TEST_F(GatewayHttpBad, WhoReadsNothingKeepsNoPlaces) {
+  more_config_ = R"("http": {"connections": 16}, )";
+  ASSERT_NO_FATAL_FAILURE(StartOne());
+  std::vector<std::unique_ptr<HttpCaller>> silent;
+  std::string many;
+  for (int i = 0; i < 100; ++i) {
+    many += "GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n";
+  }
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(std::make_unique<HttpCaller>(
+        gateway_port_, issuer_.pem(), "", std::vector<std::string>{"http/1.1"},
+        "127.0.0.2"));
+    silent.back()->Send(i % 2 == 0 ? many : "G");
+  }
+  absl::SleepFor(absl::Seconds(1));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(Connected().Post(kRun, kBody).status, 200) << i;
+  }
+}
+
+TEST_F(GatewayHttpBad, AStreamOfRequestsEndsWithItsCallAndItsClient) {
+  ASSERT_NO_FATAL_FAILURE(StartOne());
+  const auto begin = [&](HttpCaller& caller, const std::string& body) {
+    caller.Send(absl::StrCat(
+        "POST /sandglass.v1.ExecService/Execute HTTP/1.1\r\nhost: x\r\n"
+        "authorization: Bearer ",
+        token_,
+        "\r\ncontent-type: application/connect+json\r\n"
+        "transfer-encoding: chunked\r\n\r\n",
+        absl::StrCat(absl::Hex(body.size())), "\r\n", body, "\r\n"));
+  };
+  // What is wrong is said while the client could go on.
+  HttpCaller unknown = Connected();
+  begin(unknown,
+        Envelope(R"({"start": {"spec": {"sessionId": "ses-a-0123456789abcdef",
+                     "command": "true"}}})"));
+  const absl::Time before = absl::Now();
+  EXPECT_THAT(unknown.Read().body, HasSubstr("SESSION_NOT_FOUND"));
+  EXPECT_LT(absl::Now() - before, absl::Seconds(5));
+  // One whose program reads nothing, and whose client goes away meanwhile.
+  const HttpReply created =
+      Connected().Post("/sandglass.v1.SessionService/CreateSession", "{}");
+  const size_t at = created.body.find("ses-a-");
+  ASSERT_NE(at, std::string::npos) << created.body;
+  const std::string id = created.body.substr(at, 22);
+  const std::string input = Envelope(
+      absl::StrCat(R"({"stdin": ")", std::string(1 << 20, 'A'), R"("})"));
+  for (const bool hang_up : {true, false}) {
+    HttpCaller caller = Connected();
+    begin(caller, Envelope(absl::StrCat(
+                      R"({"start": {"spec": {"sessionId": ")", id,
+                      R"(", "command": "sleep 60", "openStdin": true}}})")));
+    std::thread sender([&] {
+      for (int i = 0; i < 20; ++i) {
+        if (!caller.Send(absl::StrCat(absl::StrCat(absl::Hex(input.size())),
+                                      "\r\n", input, "\r\n"))) {
+          return;
+        }
+      }
+    });
+    absl::SleepFor(absl::Seconds(2));
+    if (hang_up) {
+      caller.Break();
+      sender.join();
+      // The command ends with its client.
+      EXPECT_TRUE(WaitUntil(
+          [&] {
+            const HttpReply list = Connected().Post(
+                "/sandglass.v1.ExecService/ListExecs",
+                absl::StrCat(R"({"sessionId": ")", id, R"("})"));
+            return list.body.find("RUNNING") == std::string::npos;
+          },
+          absl::Seconds(15)));
+      continue;
+    }
+    // And the gateway ends in its time.
+    const absl::Time end = absl::Now();
+    gateway().Signal(SIGTERM);
+    EXPECT_EQ(gateway().Wait().exit_code, 0);
+    EXPECT_LT(absl::Now() - end, absl::Seconds(10));
+    caller.Break();
+    sender.join();
+  }
 }
 
 TEST_F(GatewayHttpBad, BombsOfJsonAreRefused) {

@@ -1,5 +1,6 @@
 #include "tests/e2e/gateway/http_caller.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,8 +17,13 @@
 namespace sandglass::testing {
 namespace {
 
-os::Fd Connect(int port) {
+os::Fd Connect(int port, const std::string& from) {
   os::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  ::inet_pton(AF_INET, from.c_str(), &own.sin_addr);
+  (void)::bind(socket.get(), reinterpret_cast<const sockaddr*>(&own),
+               sizeof(own));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
@@ -41,8 +47,9 @@ std::string HttpReply::Header(const std::string& name) const {
 
 HttpCaller::HttpCaller(int port, const std::string& roots,
                        const std::string& token,
-                       const std::vector<std::string>& protocols)
-    : socket_(Connect(port)), token_(token) {
+                       const std::vector<std::string>& protocols,
+                       const std::string& from)
+    : socket_(Connect(port, from)), token_(token) {
   // OpenSSL writes to connections that the other side has ended.
   ::signal(SIGPIPE, SIG_IGN);
   if (!socket_.valid()) return;
@@ -110,6 +117,12 @@ HttpReply HttpCaller::Get(const std::string& path, const std::string& headers) {
                      : absl::StrCat("authorization: Bearer ", token_, "\r\n"),
       "\r\n"));
   return Read();
+}
+
+void HttpCaller::Break() {
+  // Resets it, where an end would stand behind what can't be sent.
+  const sockaddr none = {.sa_family = AF_UNSPEC, .sa_data = {}};
+  ::connect(socket_.get(), &none, sizeof(none));
 }
 
 bool HttpCaller::Ends(absl::Duration time) {

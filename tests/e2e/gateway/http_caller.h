@@ -27,7 +27,8 @@ struct HttpReply {
 class HttpCaller {
  public:
   HttpCaller(int port, const std::string& roots, const std::string& token = "",
-             const std::vector<std::string>& protocols = {"http/1.1"});
+             const std::vector<std::string>& protocols = {"http/1.1"},
+             const std::string& from = "127.0.0.1");
   bool connected() const { return connected_; }
   std::string protocol() const { return tls_->protocol(); }
 
@@ -51,6 +52,8 @@ class HttpCaller {
   // sends before.
   bool Ends(absl::Duration time);
   void HangUp() { socket_.reset(); }
+  // The same while another thread sends.
+  void Break();
 
  private:
   os::Fd socket_;
