@@ -7,12 +7,15 @@ PYTHON has the package `sandglass` with its stubs, for example
 build/python-client/bin/python. Starts a node and a gateway of its own, with
 certificates that openssl makes. Both ways are over TLS on loopback with a
 token, in turns, so that what else the machine does hits both: one warm
-`print(1)` at a time, and as many as eight callers can make.
+`print(1)` at a time, by gRPC and by HTTP with JSON, as many as eight callers can
+make, and a gibibyte that a program sends.
 """
 
 import concurrent.futures
+import http.client
 import json
 import pathlib
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -20,13 +23,16 @@ import time
 
 import grpc
 from remote import in_turns, make_certificate
+from sandglass.v1 import exec_pb2, exec_service_pb2_grpc, port_pb2
 from sandglass.v1 import identity_pb2, identity_service_pb2_grpc, run_pb2
-from sandglass.v1 import sandbox_service_pb2_grpc
+from sandglass.v1 import port_service_pb2_grpc, sandbox_service_pb2_grpc
+from sandglass.v1 import session_pb2, session_service_pb2_grpc
 
 RUNS = 1000
 CALLERS = 8
 ROUNDS = 6
 SECONDS = 3
+STREAM_BYTES = 1 << 30
 NODE, GATEWAY = 18441, 18443
 
 
@@ -67,11 +73,16 @@ def caller(place, socket, port):
         grpc.insecure_channel(f"unix:{socket}"))
     token = identity.CreateToken(
         identity_pb2.CreateTokenRequest(tenant="bench", principal="one"))
-    channel = grpc.secure_channel(
-        f"127.0.0.1:{port}",
-        grpc.ssl_channel_credentials((place / "cert.pem").read_bytes()))
+    channel = new_channel(place, port)
     return (sandbox_service_pb2_grpc.SandboxServiceStub(channel),
-            [("authorization", "Bearer " + token.value)])
+            [("authorization", "Bearer " + token.value)], channel)
+
+
+def new_channel(place, port):
+    return grpc.secure_channel(
+        f"127.0.0.1:{port}",
+        grpc.ssl_channel_credentials((place / "cert.pem").read_bytes()),
+        options=[("grpc.use_local_subchannel_pool", 1)])
 
 
 def main():
@@ -99,8 +110,11 @@ def main():
                       "certificate": str(place / "gateway.pem"),
                       "key": str(place / "gateway.key")}}, "node_there")
         try:
-            measure(caller(place, place / "state" / "sandglass.sock", NODE),
-                    caller(place, place / "gateway.sock", GATEWAY))
+            straight = caller(place, place / "state" / "sandglass.sock", NODE)
+            through = caller(place, place / "gateway.sock", GATEWAY)
+            measure(straight, through)
+            by_http(place, through)
+            stream(straight, through)
         finally:
             for process in (gateway, node):
                 process.terminate()
@@ -116,11 +130,86 @@ def measure(straight, through):
           f"{other:.0f} us: {other - one:+.0f} us")
     done = [0, 0]
     for _ in range(ROUNDS):
-        for way, (stub, metadata) in enumerate((straight, through)):
+        for way, (stub, metadata, _) in enumerate((straight, through)):
             done[way] += as_many_as_can_be(stub, metadata, run)
     rates = [count / (ROUNDS * SECONDS) for count in done]
     print(f"{CALLERS} callers: straight {rates[0]:.0f}, by the gateway "
           f"{rates[1]:.0f} runs a second: {rates[1] / rates[0]:.2f} x")
+
+
+def by_http(place, through):
+    """The same run by HTTP/1.1 with JSON, on one connection."""
+    tls = ssl.create_default_context(cafile=str(place / "cert.pem"))
+    client = http.client.HTTPSConnection("127.0.0.1", GATEWAY, context=tls)
+    body = json.dumps({"language": "python", "code": "print(1)"})
+    headers = {"content-type": "application/json", through[1][0][0]: through[1][0][1]}
+
+    def post():
+        client.request("POST", "/sandglass.v1.SandboxService/RunCode", body,
+                       headers)
+        reply = client.getresponse()
+        assert reply.status == 200, reply.read()
+        reply.read()
+
+    run = run_pb2.RunCodeRequest(language="python", code="print(1)")
+    one, other = in_turns(
+        RUNS, [lambda: through[0].RunCode(run, metadata=through[1]), post])
+    print(f"by the gateway, p50: gRPC {one:.0f} us, HTTP with JSON "
+          f"{other:.0f} us: {other - one:+.0f} us")
+
+
+def new_session(channel, metadata):
+    return session_service_pb2_grpc.SessionServiceStub(channel).CreateSession(
+        session_pb2.CreateSessionRequest(),
+        metadata=metadata).session.session_id
+
+
+PROGRAM = """import socket, sys, threading
+size = int(sys.argv[1])
+server = socket.create_server(("", 8000), backlog=128)
+print("ready", flush=True)
+def write(connection):
+    left = size
+    while left:
+        left -= min(65536, left)
+        connection.sendall(b"x" * 65536)
+    connection.close()
+while True: threading.Thread(target=write, args=(server.accept()[0],)).start()
+"""
+
+
+def start_program(channel, metadata, size):
+    """Each connection to it gets so many bytes. Returns its session."""
+    session = new_session(channel, metadata)
+    start = exec_pb2.StartExecRequest()
+    start.spec.session_id = session
+    start.spec.argv[:] = ["python3", "-c", PROGRAM, str(size)]
+    start.wait.seconds = 1
+    exec_service_pb2_grpc.ExecServiceStub(channel).StartExec(
+        start, metadata=metadata)
+    return session
+
+
+def connect(channel, metadata, session):
+    request = port_pb2.ForwardRequest()
+    request.start.session_id = session
+    request.start.port = 8000
+    return port_service_pb2_grpc.PortServiceStub(channel).Forward(
+        iter([request]), metadata=metadata)
+
+
+def stream(straight, through):
+    """What a program sends on a connection, as fast as this client reads it."""
+    rates = []
+    for _, metadata, channel in (straight, through):
+        session = start_program(channel, metadata, STREAM_BYTES)
+        began = time.monotonic()
+        size = sum(len(each.data)
+                   for each in connect(channel, metadata, session))
+        assert size == STREAM_BYTES, size
+        rates.append(size / (time.monotonic() - began) / (1 << 20))
+    print(f"1 GiB of a program's: straight {rates[0]:.0f}, by the gateway "
+          f"{rates[1]:.0f} MiB/s: {rates[1] / rates[0]:.2f} x")
 
 
 def as_many_as_can_be(stub, metadata, run):

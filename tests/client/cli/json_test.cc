@@ -34,6 +34,7 @@ const std::map<std::string, std::string>& kWithout =
         {"session attach", "a command's output"},
         {"session cat", "files"},
         {"session exec", "a command's output"},
+        {"session forward", "goes on until it is ended"},
         {"session get", "nothing, or a file"},
         {"session put", "nothing"},
         {"session rm", "ids, one a line"},

@@ -130,7 +130,8 @@ TEST(SessionCommandLineTest, RefusesWhatDoesNotFitWith125) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
       {{},
        "give a command of session: create, list, info, run, exec, shell, "
-       "ps, attach, stop, put, get, ls, cat, interrupt, restart, pause, "
+       "ps, attach, stop, forward, link, put, get, ls, cat, interrupt, "
+       "restart, pause, "
        "resume, fork, snapshot, restore, update or rm (see sandglass session "
        "--help)"},
       {{"frob"}, "frob"},
