@@ -86,11 +86,9 @@ class HttpConnection::PortUse {
   bool sends = false;           // the client's body is under way
   net::steady_timer body_sent;  // cancelled when it isn't any more
 
-  net::awaitable<bool> Give(net::io_context& loop, std::string_view data,
-                            bool finish = false) {
+  net::awaitable<bool> Give(net::io_context& loop, std::string_view data) {
     v1::ForwardRequest request;
     request.set_data(std::string(data));
-    request.set_finish(finish);
     co_return co_await Send(loop, *call, request.SerializeAsString(),
                             /*last=*/false);
   }

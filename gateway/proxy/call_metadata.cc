@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "server/edge/peers.h"
 #include "server/edge/vouched_caller.h"
 
 namespace sandglass::gateway {
@@ -15,7 +16,8 @@ namespace {
 
 // What a client shows of itself, and what each connection says for itself.
 constexpr std::array kOfTheConnection = {
-    "authorization", server::kCallerMetadata, "user-agent", "host"};
+    "authorization", server::kCallerMetadata, server::kConnectionMetadata,
+    "user-agent", "host"};
 // gRPC's own begin so.
 constexpr char kOfGrpc[] = "grpc-";
 
